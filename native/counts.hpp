@@ -1,0 +1,219 @@
+// Counting codes, words and events per class, and scoring by table and by linear weights.
+#pragma once
+
+#include "simd.hpp"
+
+namespace tb {
+
+// ---------------------------------------------------------------------------------------------- category codes
+
+// Smallest and largest code of each column.
+template <class T>
+TB_INLINE void code_range(const Matrix<T>& x, T* low, T* high) {
+    for (Index j = 0; j < x.d; ++j) low[j] = high[j] = x.at(0, j);
+    if (x.row_stride == 1) {
+        for (Index j = 0; j < x.d; ++j) {
+            const T* column = x.data + j * x.col_stride;
+            T a = low[j], b = high[j];
+            for (Index i = 0; i < x.n; ++i) {
+                a = column[i] < a ? column[i] : a;
+                b = column[i] > b ? column[i] : b;
+            }
+            low[j] = a, high[j] = b;
+        }
+        return;
+    }
+    for (Index i = 0; i < x.n; ++i) {
+        const T* row = x.data + i * x.row_stride;
+        for (Index j = 0; j < x.d; ++j) {
+            const T value = row[j * x.col_stride];
+            low[j] = value < low[j] ? value : low[j];
+            high[j] = value > high[j] ? value : high[j];
+        }
+    }
+}
+
+// count[cell][class] += w. start[j] is the first cell of column j; code -1 is a hole, any other code outside the
+// column's levels stops the kernel before anything is written out of bounds.
+template <class T, class L>
+TB_INLINE Index code_counts(const Matrix<T>& x, const L& labels, Index n_classes, const std::int64_t* start,
+                            double* count) {
+    for (Index i = 0; i < x.n; ++i) {
+        const T* row = x.data + i * x.row_stride;
+        for (Index j = 0; j < x.d; ++j) {
+            const std::int64_t code = static_cast<std::int64_t>(row[j * x.col_stride]);
+            const std::int64_t levels = start[j + 1] - start[j];
+            if (static_cast<std::uint64_t>(code) >= static_cast<std::uint64_t>(levels)) {
+                if (code == -1) continue;
+                return i * x.d + j;
+            }
+            double* cell = count + (start[j] + code) * n_classes;
+            labels.each(i, [&](Index k, double w) { cell[k] += w; });
+        }
+    }
+    return kNone;
+}
+
+// out[row][class] += table[cell][class]. Each column has one cell more than levels: the last holds what an unseen
+// code is worth. Code -1 is a hole and adds nothing.
+template <class T>
+TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int64_t* start, const double* table,
+                            double* out) {
+    for (Index i = 0; i < x.n; ++i) {
+        const T* row = x.data + i * x.row_stride;
+        double* score = out + i * n_classes;
+        for (Index j = 0; j < x.d; ++j) {
+            std::int64_t code = static_cast<std::int64_t>(row[j * x.col_stride]);
+            const std::int64_t unseen = start[j + 1] - start[j] - 1;
+            if (static_cast<std::uint64_t>(code) >= static_cast<std::uint64_t>(unseen)) {
+                if (code == -1) continue;
+                code = unseen;
+            }
+            const double* cell = table + (start[j] + code) * n_classes;
+            for (Index k = 0; k < n_classes; ++k) score[k] += cell[k];
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- dense events
+
+// count[class][column] += w f(x), weight[class][column] += w over the cells that are not NaN, where f is the value
+// itself or, with a threshold, whether it lies above. Negative and infinite values stop the kernel when asked for.
+template <class T, class L, bool binary>
+TB_INLINE Index dense_sums(const Matrix<T>& x, const L& labels, double threshold, double* count, double* weight) {
+    const Index d = x.d;
+    for (Index i = 0; i < x.n; ++i) {
+        const T* row = x.data + i * x.row_stride;
+        bool fine = true;
+        for (Index j = 0; j < d; ++j) {
+            const double value = static_cast<double>(row[j * x.col_stride]);
+            fine &= binary ? value - value == 0.0 : value >= 0.0 && value - value == 0.0;
+        }
+        if (!fine)
+            for (Index j = 0; j < d; ++j) {
+                const double value = static_cast<double>(row[j * x.col_stride]);
+                if (std::isinf(value) || (!binary && value < 0.0)) return i * d + j;
+            }
+        labels.each(i, [&](Index k, double w) {
+            double *c = count + k * d, *o = weight + k * d;
+            for (Index j = 0; j < d; ++j) {
+                const double value = static_cast<double>(row[j * x.col_stride]);
+                const double event = binary ? (value > threshold ? 1.0 : 0.0) : value;
+                const bool seen = value == value;
+                c[j] += seen ? w * event : 0.0;
+                o[j] += seen ? w : 0.0;
+            }
+        });
+    }
+    return kNone;
+}
+
+// ---------------------------------------------------------------------------------------------- sparse events
+
+template <class T, class I>
+struct Csr {
+    const T* data;
+    const I* column;
+    const I* start;
+    Index n, d, stored;
+};
+
+// What a stored value counts for: itself, or with a threshold 1 above it and 0 otherwise.
+template <bool binary>
+TB_INLINE double event(double value, double threshold) {
+    return binary ? (value > threshold ? 1.0 : 0.0) : value;
+}
+
+// Answers the position in data of the first entry that is negative, not finite or outside the columns.
+template <class T, class I, bool binary>
+TB_INLINE bool fine(const Csr<T, I>& x, Index p) {
+    const double value = static_cast<double>(x.data[p]);
+    const bool number = binary ? value - value == 0.0 : value >= 0.0 && value - value == 0.0;
+    return number && static_cast<std::uint64_t>(x.column[p]) < static_cast<std::uint64_t>(x.d);
+}
+
+// count[column][class] += w f(x) over the stored entries.
+template <class T, class I, class L, bool binary>
+TB_INLINE Index csr_sums(const Csr<T, I>& x, const L& labels, Index n_classes, double threshold, double* count) {
+    for (Index i = 0; i < x.n; ++i) {
+        const Index last = static_cast<Index>(x.start[i + 1]);
+        for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
+            if (!fine<T, I, binary>(x, p)) return p;
+            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
+            double* cell = count + static_cast<Index>(x.column[p]) * n_classes;
+            labels.each(i, [&](Index k, double w) { cell[k] += w * amount; });
+        }
+    }
+    return kNone;
+}
+
+// out[row][class] += sum over stored entries of f(x) slope[column][class]. A zero adds nothing whatever its slope.
+template <class T, class I, bool binary>
+TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
+    constexpr Index ahead = 8;  // the slopes are far apart in memory: ask for them before they are needed
+    for (Index i = 0; i < x.n; ++i) {
+        const Index last = static_cast<Index>(x.start[i + 1]);
+        double* score = out + i * n_classes;
+        for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
+            if (p + ahead < x.stored) {
+                const auto bytes = static_cast<std::uintptr_t>(n_classes) * sizeof(double);
+                const auto next = reinterpret_cast<std::uintptr_t>(slope) + static_cast<std::uintptr_t>(x.column[p + ahead]) * bytes;
+                for (std::uintptr_t b = 0; b < bytes; b += 64) TB_PREFETCH(next + b);
+            }
+            if (!fine<T, I, binary>(x, p)) return p;
+            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
+            if (amount == 0.0) continue;
+            const double* w = slope + static_cast<Index>(x.column[p]) * n_classes;
+            for (Index k = 0; k < n_classes; ++k) score[k] += amount * w[k];
+        }
+    }
+    return kNone;
+}
+
+// ---------------------------------------------------------------------------------------------- posteriors
+
+// Index of the largest score of each row. A row that every class forbids (all -inf) takes the prior's; answers how
+// many such rows there are.
+TB_INLINE Index best_class(const double* joint, Index n, Index n_classes, const double* log_prior, std::int64_t* best) {
+    Index forbidden = 0;
+    for (Index i = 0; i < n; ++i) {
+        const double* score = joint + i * n_classes;
+        Index top = 0;
+        for (Index k = 1; k < n_classes; ++k)
+            if (score[k] > score[top]) top = k;
+        if (score[top] == -std::numeric_limits<double>::infinity()) {
+            ++forbidden;
+            for (Index k = 0; k < n_classes; ++k)
+                if (log_prior[k] > log_prior[top]) top = k;
+        }
+        best[i] = top;
+    }
+    return forbidden;
+}
+
+// Turns log joints into posteriors (or their logs) in place, subtracting the largest before exponentiating.
+TB_INLINE Index normalise(double* joint, Index n, Index n_classes, const double* log_prior, bool logs) {
+    Index forbidden = 0;
+    for (Index i = 0; i < n; ++i) {
+        double* score = joint + i * n_classes;
+        double top = score[0];
+        for (Index k = 1; k < n_classes; ++k) top = score[k] > top ? score[k] : top;
+        if (top == -std::numeric_limits<double>::infinity()) {
+            ++forbidden;
+            for (Index k = 0; k < n_classes; ++k) score[k] = logs ? log_prior[k] : std::exp(log_prior[k]);
+            continue;
+        }
+        double sum = 0.0;
+        if (logs) {
+            for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
+            const double evidence = top + std::log(sum);
+            for (Index k = 0; k < n_classes; ++k) score[k] -= evidence;
+        } else {
+            for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
+            for (Index k = 0; k < n_classes; ++k) score[k] /= sum;
+        }
+    }
+    return forbidden;
+}
+
+}  // namespace tb

@@ -1,0 +1,232 @@
+// The Python face of the kernels: checks shapes, labels and row pointers, lends scratch memory, releases the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "counts.hpp"
+#include "gaussian.hpp"
+#include "leave_one_out.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using tb::Index;
+
+namespace {
+
+template <class T> using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Codes = Vector<std::int32_t>;
+using Starts = Vector<std::int64_t>;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+template <class A> Index rows(const A& a) { return static_cast<Index>(a.shape(0)); }
+template <class A> Index cols(const A& a) { return static_cast<Index>(a.shape(1)); }
+
+template <class T>
+tb::Matrix<T> view(const Array2<T>& x) {
+    return {x.data(), rows(x), cols(x), static_cast<Index>(x.stride(0)), static_cast<Index>(x.stride(1))};
+}
+
+tb::Hard hard(const Codes& codes, const Vector<double>& weight, Index n, Index n_classes) {
+    require(rows(codes) == n && rows(weight) == n, "labels and weights must have one entry a row");
+    for (Index i = 0; i < n; ++i)
+        require(static_cast<std::uint32_t>(codes.data()[i]) < static_cast<std::uint32_t>(n_classes), "a class code is out of range");
+    return {codes.data(), weight.data()};
+}
+
+tb::Soft soft(const Table<double>& weight, Index n, Index n_classes) {
+    require(rows(weight) == n && cols(weight) == n_classes, "responsibilities must have the shape (rows, classes)");
+    return {weight.data(), n_classes};
+}
+
+// The start of each column's cells must climb from 0 to the number of cells.
+void check_starts(const Starts& start, Index d, Index cells) {
+    require(rows(start) == d + 1 && start.data()[0] == 0 && start.data()[d] == cells, "cell starts do not fit the table");
+    for (Index j = 0; j < d; ++j) require(start.data()[j] <= start.data()[j + 1], "cell starts must not fall");
+}
+
+template <class T, class I>
+tb::Csr<T, I> csr(const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, Index d) {
+    const Index n = rows(start) - 1, stored = rows(data);
+    require(n >= 0 && rows(column) == stored, "sparse rows: data and indices differ in length");
+    require(static_cast<Index>(start.data()[n]) <= stored && start.data()[0] >= 0, "sparse rows: indptr points outside the data");
+    for (Index i = 0; i < n; ++i) require(start.data()[i] <= start.data()[i + 1], "sparse rows: indptr must not fall");
+    return {data.data(), column.data(), start.data(), n, d, stored};
+}
+
+// ------------------------------------------------------------------------------------------------ clones
+// Plain functions, one a type, because a template cannot be compiled for several instruction sets at once.
+
+#define TB_FLOATS(USE) USE(float) USE(double)
+#define TB_INTEGERS(USE) USE(std::int8_t) USE(std::int16_t) USE(std::int32_t) USE(std::int64_t) \
+    USE(std::uint8_t) USE(std::uint16_t) USE(std::uint32_t) USE(std::uint64_t)
+
+#define TB_FLOAT_CLONES(T)                                                                                            \
+    TB_CLONES Index run_moments(const tb::Matrix<T>& x, const tb::Hard& l, Index k, double* w, double* m, double* m2, \
+                                const tb::MomentScratch& s) { return tb::moments(x, l, k, w, m, m2, s); }             \
+    TB_CLONES Index run_moments(const tb::Matrix<T>& x, const tb::Soft& l, Index k, double* w, double* m, double* m2, \
+                                const tb::MomentScratch& s) { return tb::moments(x, l, k, w, m, m2, s); }             \
+    TB_CLONES Index run_scores(const tb::Matrix<T>& x, const tb::Normals& p, double* tile, double* out) {             \
+        return tb::gaussian_scores(x, p, tile, out);                                                                  \
+    }                                                                                                                 \
+    TB_CLONES Index run_loo(const tb::Matrix<T>& x, const tb::Hard& l, const tb::GaussianTally& t,                    \
+                            const tb::LooScratch& s, double* out) { return tb::gaussian_leave_one_out(x, l, t, s, out); }
+TB_FLOATS(TB_FLOAT_CLONES)
+
+#define TB_INTEGER_CLONES(T)                                                                                      \
+    TB_CLONES void run_range(const tb::Matrix<T>& x, T* low, T* high) { tb::code_range(x, low, high); }           \
+    TB_CLONES void run_table(const tb::Matrix<T>& x, Index k, const std::int64_t* start, const double* table,     \
+                             double* out) { tb::table_scores(x, k, start, table, out); }
+TB_INTEGERS(TB_INTEGER_CLONES)
+
+#define TB_CSR_CLONES(T, I)                                                                                        \
+    TB_CLONES Index run_csr(const tb::Csr<T, I>& x, Index k, bool binary, double t, const double* w, double* out) { \
+        return binary ? tb::csr_scores<T, I, true>(x, k, t, w, out) : tb::csr_scores<T, I, false>(x, k, t, w, out); \
+    }
+TB_CSR_CLONES(float, std::int32_t)
+TB_CSR_CLONES(float, std::int64_t)
+TB_CSR_CLONES(double, std::int32_t)
+TB_CSR_CLONES(double, std::int64_t)
+
+// ------------------------------------------------------------------------------------------------ bindings
+
+template <class T, class L>
+Index add_moments(const Array2<T>& x, const L& labels, const Out& weight, const Out& mean, const Out& m2) {
+    const Index k = rows(weight), d = cols(weight);
+    require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d, "moments do not fit the matrix");
+    std::vector<double> scratch(static_cast<std::size_t>(4 * k * d + (x.stride(1) == 1 ? 0 : tb::kBlock * d)));
+    double* p = scratch.data();
+    return run_moments(view(x), labels, k, weight.data(), mean.data(), m2.data(),
+                       {p, p + k * d, p + 2 * k * d, p + 3 * k * d, p + 4 * k * d});
+}
+
+template <class T>
+void bind_floats(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("moments", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Out& weight, const Out& mean, const Out& m2) {
+        return add_moments(x, hard(codes, weights, rows(x), rows(weight)), weight, mean, m2);
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), Release());
+    m.def("moments_soft", [](const Array2<T>& x, const Table<double>& weights, const Out& weight, const Out& mean, const Out& m2) {
+        return add_moments(x, soft(weights, rows(x), rows(weight)), weight, mean, m2);
+    }, "x"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), Release());
+    m.def("gaussian_scores", [](const Array2<T>& x, const Table<double>& mean, const Table<double>& precision, const Table<double>& log_norm, const Vector<double>& total, const Out& out) {
+        const Index k = rows(mean), d = cols(mean);
+        require(cols(x) == d && rows(precision) == k && cols(precision) == d && rows(log_norm) == k && cols(log_norm) == d &&
+                rows(total) == k && rows(out) == rows(x) && cols(out) == k, "parameters do not fit the matrix");
+        std::vector<double> tile(static_cast<std::size_t>(d * tb::kLanes));
+        return run_scores(view(x), {mean.data(), precision.data(), log_norm.data(), total.data(), k}, tile.data(), out.data());
+    }, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log_norm"_a.noconvert(), "total"_a.noconvert(), "out"_a.noconvert(), Release());
+    m.def("gaussian_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Table<double>& weight, const Table<double>& mean, const Table<double>& m2,
+                                       const Table<double>& all, double var_smoothing, double epsilon, double least, bool shared, const Out& out) {
+        const Index k = rows(weight), d = cols(weight);
+        require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 &&
+                cols(all) == d && rows(out) == rows(x) && cols(out) == k, "moments do not fit the matrix");
+        std::vector<double> scratch(static_cast<std::size_t>(d * tb::kLanes + 3 * k * d + 5 * d));
+        double* p = scratch.data();
+        const tb::GaussianTally tally{weight.data(), mean.data(), m2.data(), all.data(), all.data() + d, all.data() + 2 * d,
+                                      k, var_smoothing, epsilon, least, shared};
+        double* q = p + d * tb::kLanes;
+        return run_loo(view(x), hard(codes, weights, rows(x), k), tally,
+                       {p, q, q + k * d, q + 2 * k * d, q + 3 * k * d, q + 3 * k * d + 2 * d}, out.data());
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), "all"_a.noconvert(),
+       "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "out"_a.noconvert(), Release());
+    m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, const Out& count, const Out& weight) {
+        require(cols(x) == cols(count) && cols(count) == cols(weight) && rows(count) == rows(weight), "counts do not fit the matrix");
+        const auto labels = hard(codes, weights, rows(x), rows(count));
+        return binary ? tb::dense_sums<T, tb::Hard, true>(view(x), labels, threshold, count.data(), weight.data())
+                      : tb::dense_sums<T, tb::Hard, false>(view(x), labels, threshold, count.data(), weight.data());
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
+    m.def("dense_sums_soft", [](const Array2<T>& x, const Table<double>& weights, bool binary, double threshold, const Out& count, const Out& weight) {
+        require(cols(x) == cols(count) && cols(count) == cols(weight) && rows(count) == rows(weight), "counts do not fit the matrix");
+        const auto labels = soft(weights, rows(x), rows(count));
+        return binary ? tb::dense_sums<T, tb::Soft, true>(view(x), labels, threshold, count.data(), weight.data())
+                      : tb::dense_sums<T, tb::Soft, false>(view(x), labels, threshold, count.data(), weight.data());
+    }, "x"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
+}
+
+template <class T>
+void bind_integers(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("code_range", [](const Array2<T>& x, const OutVector<T>& low, const OutVector<T>& high) {
+        require(rows(x) > 0 && rows(low) == cols(x) && rows(high) == cols(x), "ranges do not fit the matrix");
+        run_range(view(x), low.data(), high.data());
+    }, "x"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), Release());
+    m.def("code_counts", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Starts& start, const Out& count) {
+        check_starts(start, cols(x), rows(count));
+        return tb::code_counts(view(x), hard(codes, weights, rows(x), cols(count)), cols(count), start.data(), count.data());
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), Release());
+    m.def("code_counts_soft", [](const Array2<T>& x, const Table<double>& weights, const Starts& start, const Out& count) {
+        check_starts(start, cols(x), rows(count));
+        return tb::code_counts(view(x), soft(weights, rows(x), cols(count)), cols(count), start.data(), count.data());
+    }, "x"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), Release());
+    m.def("table_scores", [](const Array2<T>& x, const Starts& start, const Table<double>& table, const Out& out) {
+        check_starts(start, cols(x), rows(table));
+        for (Index j = 0; j < cols(x); ++j) require(start.data()[j] < start.data()[j + 1], "a column has no cell");
+        require(rows(out) == rows(x) && cols(out) == cols(table), "scores do not fit the matrix");
+        run_table(view(x), cols(table), start.data(), table.data(), out.data());
+    }, "x"_a.noconvert(), "start"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), Release());
+    m.def("table_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Starts& start, const Table<double>& count, const Table<double>& weight,
+                                    const Vector<double>& alpha, const OutVector<double>& own) {
+        check_starts(start, cols(x), rows(count));
+        require(rows(weight) == cols(count) && cols(weight) == cols(x) && rows(alpha) == cols(x) && rows(own) == rows(x), "counts do not fit the matrix");
+        return tb::table_leave_one_out(view(x), hard(codes, weights, rows(x), cols(count)), cols(count), start.data(), count.data(), weight.data(), alpha.data(), own.data());
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "own"_a.noconvert(), Release());
+}
+
+template <class T, class I>
+void bind_sparse(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("csr_sums", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, const Out& count) {
+        const auto x = csr<T, I>(data, column, start, rows(count));
+        const auto labels = hard(codes, weights, x.n, cols(count));
+        return binary ? tb::csr_sums<T, I, tb::Hard, true>(x, labels, cols(count), threshold, count.data())
+                      : tb::csr_sums<T, I, tb::Hard, false>(x, labels, cols(count), threshold, count.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), Release());
+    m.def("csr_sums_soft", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Table<double>& weights, bool binary, double threshold, const Out& count) {
+        const auto x = csr<T, I>(data, column, start, rows(count));
+        const auto labels = soft(weights, x.n, cols(count));
+        return binary ? tb::csr_sums<T, I, tb::Soft, true>(x, labels, cols(count), threshold, count.data())
+                      : tb::csr_sums<T, I, tb::Soft, false>(x, labels, cols(count), threshold, count.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), Release());
+    m.def("csr_scores", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, bool binary, double threshold, const Table<double>& slope, const Out& out) {
+        const auto x = csr<T, I>(data, column, start, rows(slope));
+        require(rows(out) == x.n && cols(out) == cols(slope), "scores do not fit the matrix");
+        return run_csr(x, cols(slope), binary, threshold, slope.data(), out.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "binary"_a, "threshold"_a, "slope"_a.noconvert(), "out"_a.noconvert(), Release());
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    bind_floats<double>(m);
+    bind_floats<float>(m);
+    bind_integers<std::int64_t>(m);
+    bind_integers<std::int32_t>(m);
+    bind_integers<std::int16_t>(m);
+    bind_integers<std::int8_t>(m);
+    bind_integers<std::uint8_t>(m);
+    bind_integers<std::uint16_t>(m);
+    bind_integers<std::uint32_t>(m);
+    bind_integers<std::uint64_t>(m);
+    bind_sparse<double, std::int32_t>(m);
+    bind_sparse<double, std::int64_t>(m);
+    bind_sparse<float, std::int32_t>(m);
+    bind_sparse<float, std::int64_t>(m);
+    m.def("best_class", [](const Table<double>& joint, const Vector<double>& log_prior, const OutVector<std::int64_t>& best) {
+        require(rows(log_prior) == cols(joint) && rows(best) == rows(joint) && cols(joint) > 0, "scores do not fit the prior");
+        return tb::best_class(joint.data(), rows(joint), cols(joint), log_prior.data(), best.data());
+    }, "joint"_a.noconvert(), "log_prior"_a.noconvert(), "best"_a.noconvert(), Release());
+    m.def("normalise", [](const Out& joint, const Vector<double>& log_prior, bool logs) {
+        require(rows(log_prior) == cols(joint) && cols(joint) > 0, "scores do not fit the prior");
+        return tb::normalise(joint.data(), rows(joint), cols(joint), log_prior.data(), logs);
+    }, "joint"_a.noconvert(), "log_prior"_a.noconvert(), "logs"_a, Release());
+}

@@ -1,0 +1,36 @@
+"""Naive Bayes you can audit: learns any table in one pass, explains every prediction, forgets rows exactly.
+
+Public names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BernoulliNB": "estimators",
+    "CategoricalNB": "estimators",
+    "ComplementNB": "estimators",
+    "GaussianNB": "estimators",
+    "MultinomialNB": "estimators",
+    "PoissonNB": "estimators",
+    "Model": "model",
+    "Settings": "model",
+    "Tally": "sources",
+    "errors": "errors",
+    "families": "families",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tallybayes' has no attribute {name!r}")
+    module = import_module(f"tallybayes.{_HOME[name]}")
+    return module if name == _HOME[name] else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

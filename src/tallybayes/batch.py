@@ -1,0 +1,162 @@
+"""Encoded rows: what a source hands to the families.
+
+A batch is columns grouped into blocks, each block a matrix for one family: a NumPy array of numbers, a `Csr` of
+sparse counts or `Codes` of categories. Sources may make their matrices only when a range of rows is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.schema import Schema
+
+Array = NDArray[np.float64]
+
+MISSING = -1  # code of a hole
+UNSEEN = -2  # code of a value that is none of the levels
+
+
+@dataclass(frozen=True, slots=True)
+class Csr:
+    """Sparse rows: the entries of row i are ``start[i]:start[i + 1]``."""
+
+    data: NDArray[Any]  # (nnz,) float32 or float64
+    column: NDArray[Any]  # (nnz,) int32 or int64
+    start: NDArray[Any]  # (n + 1,) same type as column
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.start) - 1, self.n_columns
+
+    def rows(self, first: int, last: int) -> Csr:
+        """A range of rows, without copying the entries."""
+        lo, hi = int(self.start[first]), int(self.start[last])
+        return Csr(
+            self.data[lo:hi], self.column[lo:hi], self.start[first : last + 1] - self.start[first], self.n_columns
+        )
+
+    def every(self, step: int) -> Csr:
+        """Every so-manieth row."""
+        first, length = self.start[:-1][::step], np.diff(self.start)[::step]
+        start = np.concatenate(([0], np.cumsum(length))).astype(self.start.dtype)
+        entry = np.repeat(first - start[:-1], length) + np.arange(start[-1])
+        return Csr(self.data[entry], self.column[entry], start, self.n_columns)
+
+    def dense(self) -> Array:
+        """The same as a full matrix, duplicates summed."""
+        full = np.zeros(self.shape)
+        np.add.at(full, (np.repeat(np.arange(self.shape[0]), np.diff(self.start)), self.column), self.data)
+        return full
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Categories as integers: the position of the level, `MISSING` or `UNSEEN`."""
+
+    matrix: NDArray[Any]  # (n, d) integers of any width
+    n_levels: NDArray[np.int64]  # (d,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def rows(self, first: int, last: int) -> Codes:
+        """A range of rows, without copying."""
+        return Codes(self.matrix[first:last], self.n_levels)
+
+    def every(self, step: int) -> Codes:
+        """Every so-manieth row, without copying."""
+        return Codes(self.matrix[::step], self.n_levels)
+
+
+Matrix = NDArray[Any] | Csr | Codes
+
+
+def rows_of(x: Matrix, first: int, last: int) -> Matrix:
+    """A range of rows of any matrix, without copying."""
+    return x[first:last] if isinstance(x, np.ndarray) else x.rows(first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which class each row belongs to and how much it counts.
+
+    Hard labels have a code and a weight a row; soft labels (EM's responsibilities) have a weight for every class.
+    """
+
+    codes: NDArray[np.int32] | None  # (n,) class codes; None for soft labels
+    weight: Array  # (n,) or, for soft labels, (n, K)
+
+    @classmethod
+    def hard(cls, codes: NDArray[np.int32], weight: Array | None = None) -> Self:
+        """Labels with one class a row; rows weigh one unless told otherwise."""
+        return cls(codes, np.ones(len(codes)) if weight is None else weight)
+
+    @classmethod
+    def soft(cls, weight: Array) -> Self:
+        """Labels with a weight for every class."""
+        return cls(None, np.ascontiguousarray(weight, dtype=np.float64))
+
+    def rows(self, first: int, last: int) -> Labels:
+        """A range of rows, without copying."""
+        return Labels(None if self.codes is None else self.codes[first:last], self.weight[first:last])
+
+    def class_weight(self, n_classes: int) -> Array:
+        """Total weight of each class."""
+        if self.codes is None:
+            return np.asarray(self.weight.sum(axis=0))
+        return np.bincount(self.codes, weights=self.weight, minlength=n_classes).astype(np.float64, copy=False)
+
+
+class Encoded(NamedTuple):
+    """The matrix of one block and the positions of its columns in the schema."""
+
+    columns: Sequence[int]
+    x: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows ready to be counted or scored."""
+
+    schema: Schema
+    blocks: Mapping[str, Encoded]
+    n_rows: int
+    labels: Labels | None = None
+
+    def rows(self, first: int, last: int) -> Batch:
+        """A range of rows."""
+        if first == 0 and last == self.n_rows:
+            return self
+        return replace(
+            self,
+            blocks={name: Encoded(b.columns, rows_of(b.x, first, last)) for name, b in self.blocks.items()},
+            n_rows=last - first,
+            labels=None if self.labels is None else self.labels.rows(first, last),
+        )
+
+    def every(self, step: int) -> Batch:
+        """Every so-manieth row: an even spread over the whole."""
+        if step == 1:
+            return self
+
+        def thinned(x: Matrix) -> Matrix:
+            return x[::step] if isinstance(x, np.ndarray) else x.every(step)
+
+        labels = self.labels
+        if labels is not None:
+            codes = None if labels.codes is None else np.ascontiguousarray(labels.codes[::step])
+            labels = Labels(codes, np.ascontiguousarray(labels.weight[::step]))
+        blocks = {name: Encoded(b.columns, thinned(b.x)) for name, b in self.blocks.items()}
+        return replace(self, blocks=blocks, n_rows=-(-self.n_rows // step), labels=labels)
+
+    @property
+    def size(self) -> int:
+        """Number of cells that a pass over the batch touches."""
+        return sum(len(b.x.data) if isinstance(b.x, Csr) else self.n_rows * b.x.shape[1] for b in self.blocks.values())

@@ -1,0 +1,66 @@
+"""Exceptions whose messages say what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class TallybayesError(Exception):
+    """Base of all errors that tallybayes raises on purpose."""
+
+
+class DataError(TallybayesError, ValueError):
+    """The data cannot be used as it is; the message names the column and the remedy."""
+
+
+class SchemaError(TallybayesError, ValueError):
+    """Two sets of columns, levels or classes do not fit each other."""
+
+
+class SettingError(TallybayesError, ValueError):
+    """A setting has a value that makes no sense."""
+
+
+class UnlearnError(TallybayesError, ValueError):
+    """Rows are to be taken back that were never learned."""
+
+
+class NotAvailableError(TallybayesError, AttributeError):
+    """The model has no such property; the message says why and what to use instead."""
+
+
+class ForbiddenRowWarning(UserWarning):
+    """Rows that no class allows were given the prior as their posterior."""
+
+
+class CellError(DataError):
+    """A cell that a family cannot use, before the name of its column is known.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, as the end of the sentence "column 'age' ...".
+    advice : str
+        What to do about it, as a sentence.
+    row, column : int
+        Where, counted within the block of columns that the family was given.
+    """
+
+    def __init__(self, problem: str, advice: str, row: int, column: int) -> None:
+        super().__init__(f"column {column} {problem} (row {row}). {advice}")
+        self.problem, self.advice, self.row, self.column = problem, advice, row, column
+
+    def named(self, names: Sequence[str], first_row: int = 0) -> DataError:
+        """Return the error with the column's name and the row counted from the first row of the data."""
+        return DataError(f"column {names[self.column]!r} {self.problem} (row {first_row + self.row}). {self.advice}")
+
+
+def bad_number(value: float, row: int, column: int) -> CellError:
+    """Return the error for a number that cannot be used: infinite, a hole among counts, or a negative count."""
+    if value != value:
+        return CellError("holds NaN", "Counts cannot have holes: fill it, or leave the row out.", row, column)
+    if value in (float("inf"), float("-inf")):
+        return CellError(
+            "is infinite", "Replace infinite values, with NaN if they stand for missing ones.", row, column
+        )
+    return CellError(f"holds the count {value:g}", "Negative values in data cannot be counted.", row, column)

@@ -1,0 +1,566 @@
+"""What all drop-in estimators share: scikit-learn's conventions around a `Model`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.batch import Array, Batch, Labels, Matrix
+from tallybayes.errors import CellError, DataError, NotAvailableError, SchemaError, SettingError
+from tallybayes.estimators._checks import check_classes, check_matrix, check_target, check_weight, unchanged_on_error
+from tallybayes.families import Family
+from tallybayes.model import Model, Prior, Settings
+from tallybayes.schema import Column, Kind, NumberedColumns, Schema
+from tallybayes.smoothing import best_alpha
+from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
+from tallybayes.sources.labels import encode_labels
+from tallybayes.tally import Tally, count
+
+
+class BaseNB(ClassifierMixin, BaseEstimator):
+    """A Naive Bayes classifier whose columns are all of one family.
+
+    A subclass says which family its parameters describe (`_family`), what its prior is called (`_given_prior`) and
+    how a matrix becomes the family's (`_encode`); everything else is here. The fitted state is ``model_``, a record;
+    learning replaces it, so a call that fails leaves the estimator as it was.
+    """
+
+    model_: Model
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    _block: ClassVar[str]  # name of the family, and of the only block
+    _kind: ClassVar[Kind]
+    _sparse: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "prior_alpha": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    # ------------------------------------------------------------------------------------------ for subclasses
+
+    def _family(self) -> Family:
+        """The family that the parameters describe."""
+        raise NotImplementedError
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        """The prior that the parameters describe."""
+        raise NotImplementedError
+
+    def _encode(self, x: Any) -> Matrix:
+        """Turn a checked matrix into the family's."""
+        return sparse_rows(x) if is_sparse(x) else x
+
+    def _plain_columns(self, n_columns: int) -> Sequence[Column]:
+        """The columns by name or number, without levels."""
+        return columns_of(n_columns, self._kind, getattr(self, "feature_names_in_", None))
+
+    def _schema_columns(self, x: Matrix) -> Sequence[Column]:
+        """The columns as a batch of rows shows them."""
+        return self._plain_columns(x.shape[1])
+
+    # ------------------------------------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows, forgetting everything learned before.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts; 1 if not given.
+
+        Returns
+        -------
+        self : object
+        """
+        with unchanged_on_error(self):
+            self._forget()
+            self._validate_params()
+            batch, self.classes_ = self._labelled(X, y, sample_weight, None)
+            if not batch.labels or not batch.labels.weight.any():
+                raise DataError("Sample weights must contain at least one non-zero number.")
+            self._learn(batch)
+            self._choose_smoothing(batch)
+        n_classes = len(self.classes_)
+        if 2 * n_classes > batch.n_rows > 10:
+            warnings.warn(
+                f"The target has {n_classes} classes in {batch.n_rows} rows, more than half: is it a label at all?",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; any split of the rows into calls, in any order, gives the same model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will ever occur; needed at the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts; 1 if not given.
+
+        Returns
+        -------
+        self : object
+        """
+        with unchanged_on_error(self):
+            self._validate_params()
+            if isinstance(getattr(self, "alpha", None), str):
+                raise SettingError("alpha='auto' looks at all rows at once: use fit, or give partial_fit a number")
+            known: NDArray[Any] | None = getattr(self, "classes_", None)
+            if known is None and classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            if classes is not None:
+                declared = unique_labels(classes)
+                if known is not None and not np.array_equal(known, declared):
+                    raise ValueError(
+                        f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
+                    )
+                known = np.asarray(declared)
+            batch, self.classes_ = self._labelled(X, y, sample_weight, known)
+            self._learn(batch)
+        return self
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget rows that were learned, as if they had never been there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows as they were learned.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        UnlearnError
+            If the rows were not learned; the estimator is then unchanged.
+        """
+        check_is_fitted(self)
+        with unchanged_on_error(self):
+            batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+            self.model_ = self.model_.unlearn(batch, self.n_jobs)
+        return self
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def _learn(self, batch: Batch) -> None:
+        settings = Settings({self._block: self._family()}, self._prior(self.classes_), float(self.prior_alpha))
+        settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
+        counted = count(batch, settings.families, self.n_jobs)
+        self.model_ = Model(settings, counted + self.model_.tally if hasattr(self, "model_") else counted)
+
+    def _choose_smoothing(self, batch: Batch) -> None:
+        """Hook for ``alpha="auto"``."""
+
+    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[Batch, NDArray[Any]]:
+        """Check rows, labels and weights and make them a batch; unknown classes are found in the labels."""
+        x = check_matrix(self, X, reset=not hasattr(self, "model_"), sparse=self._sparse)
+        labels = check_target(y)
+        if len(labels) != x.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(labels)}]"
+            )
+        classes = check_classes(labels) if classes is None else classes
+        row_weight = check_weight(weight, x.shape[0])
+        encoded = self._encoded(x)
+        schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
+        return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
+
+    def _rows(self, X: Any) -> Batch:
+        """Check rows to be scored and make them a batch."""
+        if not hasattr(self, "model_"):
+            check_is_fitted(self)
+        x = check_matrix(self, X, reset=False, sparse=self._sparse)
+        return one_block(self._block, self.model_.schema, self._encoded(x))
+
+    def _encoded(self, x: Any) -> Matrix:
+        try:
+            return self._encode(x)
+        except CellError as error:
+            raise error.named([column.name for column in self._plain_columns(x.shape[1])]) from None
+
+    # ------------------------------------------------------------------------------------------ predicting
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        batch = self._rows(X)
+        return self.classes_[self.model_.predict(batch, self.n_jobs)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return P(y | x) of each row and class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.posterior(batch, self.n_jobs), X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return log P(y | x) of each row and class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.log_posterior(batch, self.n_jobs), X)
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """Return log P(x, y) of each row and class, up to the part that is the same for every class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.log_joint(batch, self.n_jobs), X)
+
+    def _output(self, values: Array, X: Any) -> Array:
+        """Hook for estimators that answer in the precision of their input."""
+        return values
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log evidence, log P(x) = log Σ_k P(y=k) P(x | y=k), of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        batch = self._rows(X)
+        return self.model_.log_evidence(batch, self.n_jobs)
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the log probability of labelled rows, Σ_n w_n log P(x_n, y_n).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        return self.model_.log_likelihood(batch, self.n_jobs)
+
+    def contributions(self, X: Any) -> Array:
+        """Return log P(x_d | y) of each row, class and column.
+
+        Their sum over the columns plus ``log P(y)`` is `predict_joint_log_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, n_features)
+        """
+        batch = self._rows(X)
+        return self.model_.contributions(batch)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Return log P(y | x) of the training rows, each as if it alone had not been learned.
+
+        Exact and in closed form: nothing is refitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as they were learned: all of them or some.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        return self.model_.leave_one_out(batch, self.n_jobs)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+        drawn, codes = self.model_.sample(n_samples, np.random.default_rng(seed))
+        x = drawn[self._block]
+        return getattr(x, "matrix", x), self.classes_[codes]
+
+    # ------------------------------------------------------------------------------------------ the tally
+
+    @property
+    def tally_(self) -> Tally:
+        """What was counted."""
+        return self.model_.tally
+
+    @property
+    def _summary(self) -> Any:
+        return self.tally_.blocks[self._block].summary
+
+    @classmethod
+    def from_tally(cls, tally: Tally, **params: Any) -> Self:
+        """Make a fitted estimator from a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            A tally of this estimator's family, from `Tally.of`, a file or another estimator's ``tally_``.
+        **params
+            Parameters of the estimator.
+
+        Returns
+        -------
+        estimator
+        """
+        estimator = cls(**params)
+        estimator._validate_params()
+        if set(tally.blocks) != {cls._block}:
+            raise SchemaError(
+                f"{cls.__name__} reads a tally of {cls._block!r} columns, this one has {sorted(tally.blocks)}"
+            )
+        estimator._adopt(tally)
+        return estimator
+
+    def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
+        """Take on a tally as one's own."""
+        classes = np.array(tally.schema.classes)
+        if like is not None and like.dtype.kind == "O":
+            classes = classes.astype(object)
+        columns = tally.schema.columns
+        self.classes_, self.n_features_in_ = classes, len(columns)
+        if not (isinstance(columns, NumberedColumns) or _are_numbered(columns)):
+            self.feature_names_in_ = np.array(tally.schema.names, dtype=object)
+        self.model_ = Model(
+            Settings({self._block: self._family()}, self._prior(classes), float(self.prior_alpha)), tally
+        )
+        self.model_.log_prior  # noqa: B018  a bad prior is an error now
+
+    def __add__(self, other: Self) -> Self:
+        """Return the estimator that has learned the rows of both."""
+        if type(self) is not type(other):
+            return NotImplemented
+        check_is_fitted(self)
+        check_is_fitted(other)
+        mine, theirs = self.get_params(), other.get_params()
+        differing = [name for name in mine if not np.array_equal(mine[name], theirs[name])]
+        if differing:
+            raise SettingError(f"only estimators of equal settings add; these differ in {', '.join(differing)}")
+        both = clone(self)
+        both._adopt(self.tally_ + other.tally_, like=self.classes_)
+        return both
+
+    # ------------------------------------------------------------------------------------------ reading the model
+
+    @property
+    def class_count_(self) -> Array:
+        """Weight of the rows of each class, shape (n_classes,)."""
+        return self.model_.tally.class_weight
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters."""
+        return self.model_.n_parameters
+
+    @property
+    def n_joint_parameters_(self) -> int:
+        """Number of free parameters that the full joint of the same columns would need, an exact integer."""
+        return self.model_.n_joint_parameters
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the linear view: one row for two classes (as in LogisticRegression), else one a class."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """Bias of the linear view: ``X @ coef_.T + intercept_`` is the log odds, or the log joint but for a shared term."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[Array, Array]:
+        weights, bias = self.model_.settings.families[self._block].linear(self.model_.parameters[self._block])
+        bias = bias + self.model_.log_prior
+        if not np.isfinite(bias).all():
+            raise NotAvailableError("a class with a prior of zero has an infinite bias; use prior_alpha > 0")
+        if len(weights) == 2:
+            return weights[1:] - weights[:1], bias[1:] - bias[:1]
+        return weights, bias
+
+    def to_logistic_regression(self) -> Any:
+        """Return a fitted scikit-learn LogisticRegression that gives the same probabilities.
+
+        Returns
+        -------
+        LogisticRegression
+            Fitted as if by itself; `BernoulliNB` expects it to be given 0 and 1.
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        check_is_fitted(self)
+        if len(self.classes_) < 2:
+            raise NotAvailableError("logistic regression needs at least two classes")
+        twin = LogisticRegression()
+        twin.coef_, twin.intercept_ = (np.ascontiguousarray(part) for part in self._linear())
+        twin.classes_, twin.n_features_in_, twin.n_iter_ = (
+            self.classes_,
+            self.n_features_in_,
+            np.zeros(1, dtype=np.int32),
+        )
+        if hasattr(self, "feature_names_in_"):
+            twin.feature_names_in_ = self.feature_names_in_
+        return twin
+
+    def with_prior(self, prior: Any) -> Self:
+        """Return an estimator with the same evidence and another prior; no data is needed.
+
+        Parameters
+        ----------
+        prior : {"empirical", "uniform"}, mapping of class to probability, or array-like of shape (n_classes,)
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        if not isinstance(prior, (str, Mapping)):
+            prior = given_prior(prior, self.classes_)
+        changed = clone(self)
+        vars(changed).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        changed.model_ = self.model_.with_prior(prior)
+        return changed
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        return tags
+
+
+def _are_numbered(columns: Any) -> bool:
+    """Whether the columns have no names of their own."""
+    return all(column.name == f"x{j}" for j, column in enumerate(columns))
+
+
+def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
+    """Probabilities in the order of the classes, as a mapping."""
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape != (len(classes),):
+        raise ValueError(
+            f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
+        )
+    return dict(zip(classes.tolist(), values.tolist(), strict=True))
+
+
+class DiscreteNB(BaseNB):
+    """What the estimators with a pseudocount share: alpha, its floor, its automatic choice, and the prior's names."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseNB._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"auto"})],
+        "force_alpha": ["boolean"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", None],
+    }
+
+    def _alpha(self) -> float | tuple[float, ...]:
+        """The pseudocount to use: as given, as chosen, or lifted off zero."""
+        if isinstance(self.alpha, str):
+            return getattr(self, "alpha_", 1.0)
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim and alpha.shape != (self.n_features_in_,):
+            raise ValueError(
+                "When alpha is an array, it should contains `n_features`. "
+                f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+            )
+        if not (alpha >= 0).all():
+            raise ValueError("All values in alpha must be greater than 0.")
+        if alpha.min() < 1e-10 and not self.force_alpha:
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to "
+                "keep alpha unchanged.",
+                UserWarning,
+                stacklevel=5,
+            )
+            alpha = np.maximum(alpha, 1e-10)
+        return tuple(alpha.tolist()) if alpha.ndim else float(alpha)
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        if self.class_prior is not None:
+            return given_prior(self.class_prior, classes)
+        return "empirical" if self.fit_prior else "uniform"
+
+    def _choose_smoothing(self, batch: Batch) -> None:
+        if isinstance(self.alpha, str):
+            self.alpha_ = best_alpha(self.model_, self._block, batch, self.n_jobs)
+            settings = Settings({self._block: self._family()}, self.model_.settings.prior, float(self.prior_alpha))
+            self.model_ = Model(settings, self.model_.tally)
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """Log P(y), shape (n_classes,)."""
+        return self.model_.log_prior

@@ -1,0 +1,95 @@
+"""scikit-learn's border: what comes in is checked here, once, and becomes a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from tallybayes.batch import Array
+from tallybayes.errors import DataError
+from tallybayes.sources.labels import distinct
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Leave the estimator exactly as it was if anything goes wrong inside."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
+    """Validate X as scikit-learn does, but leave the search for odd values to the kernels, which pass over it anyway.
+
+    A plain matrix of numbers of the right width needs none of scikit-learn's conversions, and skipping them is what
+    makes the prediction of a single row cheap.
+    """
+    if (
+        type(x) is np.ndarray
+        and x.ndim == 2
+        and x.dtype.kind in "fiub"
+        and x.size
+        and (reset or (x.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")))
+    ):
+        if reset:
+            vars(estimator).pop("feature_names_in_", None)
+            estimator.n_features_in_ = x.shape[1]
+        return x
+    accept = "csr" if sparse else False
+    return validate_data(estimator, x, accept_sparse=accept, ensure_all_finite=False, reset=reset)
+
+
+def check_target(y: Any) -> NDArray[Any]:
+    """The labels as an array, refused where they are numbers to regress on."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        if np.isnan(labels).any():
+            row = int(np.flatnonzero(np.isnan(labels))[0])
+            raise DataError(f"Input y contains NaN: row {row} has no label; leave such rows out")
+        if np.isinf(labels).any():
+            raise DataError("Input y contains infinity or a value too large for a label")
+        if (labels != np.floor(labels)).any():
+            row = int(np.flatnonzero(labels != np.floor(labels))[0])
+            raise DataError(
+                f"Unknown label type: continuous. The target holds {labels[row]:g} (row {row}), a number to regress "
+                "on, not a class; bin it, or turn it into text if these are labels"
+            )
+    return labels
+
+
+def check_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """The classes that occur, sorted."""
+    classes = distinct(labels)
+    if not len(classes):
+        raise DataError("Input y contains NaN or None only: no row has a label")
+    return classes
+
+
+def check_weight(weight: Any, n_rows: int) -> Array:
+    """Row weights: ones where none are given."""
+    if weight is None:
+        return np.ones(n_rows)
+    if isinstance(weight, Real):
+        weight = np.full(n_rows, weight)
+    values = np.ascontiguousarray(weight, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if values.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {values.shape}, expected {(n_rows,)}!")
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"sample_weight must be finite and non-negative, but row {row} weighs {values[row]:g}")
+    return values

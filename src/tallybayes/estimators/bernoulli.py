@@ -1,0 +1,114 @@
+"""Bernoulli Naive Bayes."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from tallybayes.batch import Array, Matrix
+from tallybayes.estimators._base import DiscreteNB
+from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.sources.arrays import is_sparse, sparse_rows
+
+
+class BernoulliNB(DiscreteNB):
+    """Naive Bayes for yes and no: each column a probability of yes per class.
+
+    A drop-in replacement of scikit-learn's class of the same name. On top of it: missing values (NaN) in dense data,
+    exact unlearning, addition, leave-one-out, ``alpha="auto"`` and the linear view.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_features,) or "auto", default=1.0
+        Pseudocount of yes and of no: (n_1 + alpha) / (n + 2 alpha). 0 is maximum likelihood; "auto" maximises the
+        leave-one-out likelihood of the labels.
+    force_alpha : bool, default=True
+        If False, alpha is at least 1e-10.
+    binarize : float or None, default=0.0
+        Values above it are yes. None means that the data is 0 and 1 already.
+    fit_prior : bool, default=True
+        Learn P(y) from the data; otherwise all classes are alike.
+    class_prior : array-like of shape (n_classes,), default=None
+        P(y) of each class, if given.
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the learned prior.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weight of yes, and log P(yes), of each class and column.
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+    tally_ : Tally
+    n_parameters_, n_joint_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view: log odds = ``X @ coef_.T + intercept_`` for X of 0 and 1.
+
+    Examples
+    --------
+    >>> from tallybayes import BernoulliNB
+    >>> model = BernoulliNB().fit([[1, 1], [1, 0], [0, 0], [0, 1]], [1, 1, 0, 0])
+    >>> model.predict_proba([[1, 1]]).round(3)
+    array([[0.25, 0.75]])
+    >>> model.n_parameters_, model.n_joint_parameters_
+    (5, 7)
+    """
+
+    _block = "bernoulli"
+    _kind = "boolean"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DiscreteNB._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Bernoulli:
+        return Bernoulli(self._alpha(), None if self.binarize is None else float(self.binarize))
+
+    def _encode(self, x: Any) -> Matrix:
+        # Duplicate entries are parts of one value, so they are summed before it is held against the threshold.
+        return sparse_rows(x, canonical=True) if is_sparse(x) else x
+
+    @property
+    def feature_count_(self) -> Array:
+        """Weight of yes in each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """Log P(yes) in each class and column, shape (n_classes, n_features)."""
+        return self.model_.parameters[self._block].log_yes.T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,146 @@
+"""Gaussian Naive Bayes."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.batch import Array, Batch
+from tallybayes.estimators._base import BaseNB, given_prior
+from tallybayes.families.gaussian import Gaussian, Normals
+from tallybayes.model import Prior
+
+
+class GaussianNB(BaseNB):
+    """Naive Bayes for numbers: each column a normal distribution per class.
+
+    A drop-in replacement of scikit-learn's class of the same name. On top of it: missing values (NaN) are taken as
+    they are, `partial_fit` gives the same model for every split of the rows, rows can be unlearned, estimators add,
+    and leave-one-out is exact without refitting.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,), default=None
+        P(y) of each class; learned from the data if None.
+    var_smoothing : float, default=1e-9
+        Fraction of the largest column variance that is added to every variance.
+    variance : {"class", "shared"}, default="class"
+        A variance for each class, or one a column for all: then the boundary is linear (`coef_`).
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the learned prior.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_prior_ : ndarray of shape (n_classes,)
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Mean and variance (the added part included) of each class and column.
+    epsilon_ : float
+        What was added to the variances.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+        The record behind the estimator.
+    tally_ : Tally
+        What was counted.
+    n_parameters_, n_joint_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view, with ``variance="shared"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tallybayes import GaussianNB
+    >>> X = np.array([[-1, -1], [-2, -1], [-3, np.nan], [1, 1], [2, 1], [3, 2]])
+    >>> model = GaussianNB().fit(X, ["west"] * 3 + ["east"] * 3)
+    >>> model.predict([[-0.8, np.nan]])
+    array(['west'], dtype='<U4')
+    >>> model.unlearn(X[:1], ["west"]).class_count_
+    array([3., 2.])
+    """
+
+    _block = "gaussian"
+    _kind = "numeric"
+    _sparse = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseNB._parameter_constraints,
+        "priors": ["array-like", None],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+        "variance": [StrOptions({"class", "shared"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+        variance: Literal["class", "shared"] = "class",
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.variance = variance
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Gaussian:
+        return Gaussian(float(self.var_smoothing), self.variance)
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        return "empirical" if self.priors is None else given_prior(self.priors, classes)
+
+    def _learn(self, batch: Batch) -> None:
+        # As in scikit-learn, a model that has seen only float32 answers in float32; it computes in float64.
+        single = np.asarray(batch.blocks[self._block].x).dtype == np.float32 and getattr(self, "_single", True)
+        super()._learn(batch)
+        self._single = single
+
+    def _forget(self) -> None:
+        super()._forget()
+        if hasattr(self, "_single"):
+            del self._single
+
+    def _output(self, values: Array, X: Any) -> Array:
+        if getattr(self, "_single", False) and getattr(X, "dtype", None) == np.float32:
+            return values.astype(np.float32)
+        return values
+
+    @property
+    def _normals(self) -> Normals:
+        return self.model_.parameters[self._block]
+
+    def _kept(self, values: Array) -> Array:
+        return values.astype(np.float32) if getattr(self, "_single", False) else values
+
+    @property
+    def theta_(self) -> Array:
+        """Mean of each class and column, shape (n_classes, n_features)."""
+        return self._kept(self._normals.mean)
+
+    @property
+    def var_(self) -> Array:
+        """Variance of each class and column, the added part included, shape (n_classes, n_features)."""
+        return self._kept(self._normals.variance)
+
+    @property
+    def epsilon_(self) -> float:
+        """What was added to the variances."""
+        return self._normals.epsilon
+
+    @property
+    def class_prior_(self) -> Array:
+        """P(y), shape (n_classes,)."""
+        return self._kept(np.exp(self.model_.log_prior))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,307 @@
+"""Naive Bayes for counts: multinomial, complement and Poisson."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.batch import Array
+from tallybayes.errors import NotAvailableError
+from tallybayes.estimators._base import DiscreteNB
+from tallybayes.families.complement import Complement
+from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.poisson import Poisson
+from tallybayes.model import Prior
+
+
+class CountsNB(DiscreteNB):
+    """What the estimators for counts share."""
+
+    _kind = "count"
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x of each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class MultinomialNB(CountsNB):
+    """Naive Bayes for documents: word counts, one distribution over the words per class.
+
+    A drop-in replacement of scikit-learn's class of the same name. On top of it: exact unlearning, addition,
+    leave-one-out, ``alpha="auto"``, the linear view and P(x) with its multinomial coefficient.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_features,) or "auto", default=1.0
+        Pseudocount of every word: (t_v + alpha) / (Σ t + V alpha). 0 is maximum likelihood; "auto" maximises the
+        leave-one-out likelihood of the labels.
+    force_alpha : bool, default=True
+        If False, alpha is at least 1e-10.
+    fit_prior : bool, default=True
+        Learn P(y) from the data; otherwise all classes are alike.
+    class_prior : array-like of shape (n_classes,), default=None
+        P(y) of each class, if given.
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the learned prior.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Count, and log share, of each class and word.
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+    tally_ : Tally
+    n_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view: log odds = ``X @ coef_.T + intercept_``.
+
+    Examples
+    --------
+    >>> from tallybayes import MultinomialNB
+    >>> model = MultinomialNB().fit([[2, 1, 0], [1, 0, 0], [0, 1, 3]], ["ham", "ham", "spam"])
+    >>> model.predict([[0, 0, 1]])
+    array(['spam'], dtype='<U4')
+    """
+
+    _block = "multinomial"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Multinomial:
+        return Multinomial(self._alpha())
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """Log share of each word in each class, shape (n_classes, n_features)."""
+        return self.model_.parameters[self._block].log_theta.T
+
+
+NO_EVIDENCE = "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
+
+
+class ComplementNB(CountsNB):
+    """Naive Bayes for documents of unequal classes: words weighed by the other classes (Rennie et al. 2003).
+
+    A drop-in replacement of scikit-learn's class of the same name. On top of it: exact unlearning, addition,
+    leave-one-out, ``alpha="auto"`` and the linear view.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_features,) or "auto", default=1.0
+        Pseudocount of every word; "auto" maximises the leave-one-out likelihood of the labels.
+    force_alpha : bool, default=True
+        If False, alpha is at least 1e-10.
+    fit_prior : bool, default=True
+        Only tells `class_log_prior_`: complement weights use no prior.
+    class_prior : array-like of shape (n_classes,), default=None
+        Only tells `class_log_prior_`.
+    norm : bool, default=False
+        Divide the weights of a class by their sum.
+    prior_alpha : float, default=0.0
+        Only tells `class_log_prior_`.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_all_ : ndarray of shape (n_features,)
+        Count of each word over all classes.
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Count, and weight, of each class and word.
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+    tally_ : Tally
+    n_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view.
+
+    Examples
+    --------
+    >>> from tallybayes import ComplementNB
+    >>> model = ComplementNB().fit([[2, 1, 0], [1, 0, 0], [0, 1, 3]], ["ham", "ham", "spam"])
+    >>> model.predict([[0, 0, 1]])
+    array(['spam'], dtype='<U4')
+    """
+
+    _block = "complement"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Complement:
+        return Complement(self._alpha(), bool(self.norm))
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        super()._prior(classes)  # a prior of the wrong length is an error all the same
+        return "none"
+
+    @property
+    def score_samples(self) -> Any:
+        """Not available: complement weights are no probability of x."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    @property
+    def log_likelihood(self) -> Any:
+        """Not available: complement weights are no probability of x."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    def with_prior(self, prior: Any) -> Any:
+        """Not available: complement weights use no prior."""
+        raise NotAvailableError("complement weights use no prior, so it cannot be changed; use MultinomialNB")
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """Log P(y), shape (n_classes,): what the prior would be, were it used."""
+        from dataclasses import replace
+
+        settings = replace(self.model_.settings, prior=super()._prior(self.classes_))
+        return settings.log_prior(self.model_.schema, self.class_count_)
+
+    @property
+    def feature_all_(self) -> Array:
+        """Count of each word over all classes, shape (n_features,)."""
+        return self.feature_count_.sum(axis=0)
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """Weight of each word in each class, shape (n_classes, n_features)."""
+        return self.model_.parameters[self._block].finite.slope.T
+
+
+class PoissonNB(CountsNB):
+    """Naive Bayes for how often things happened: each column a rate of events per class.
+
+    Unlike the multinomial model it uses how many events there were in all, and takes missing values (NaN) in dense
+    data.
+
+    Parameters
+    ----------
+    alpha : float or "auto", default=1.0
+        Rows of one event a column that are added to every class: (t + alpha) / (n + alpha). 0 is maximum
+        likelihood; "auto" maximises the leave-one-out likelihood of the labels.
+    fit_prior : bool, default=True
+        Learn P(y) from the data; otherwise all classes are alike.
+    class_prior : array-like of shape (n_classes,), default=None
+        P(y) of each class, if given.
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the learned prior.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, rate_ : ndarray of shape (n_classes, n_features)
+        Events, and events per row, of each class and column.
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+    tally_ : Tally
+    n_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view.
+
+    Examples
+    --------
+    >>> from tallybayes import PoissonNB
+    >>> model = PoissonNB(alpha=0).fit([[0], [2], [7], [9]], ["quiet", "quiet", "busy", "busy"])
+    >>> model.rate_
+    array([[8.],
+           [1.]])
+    """
+
+    _block = "poisson"
+    force_alpha = True  # read by DiscreteNB; no parameter of this class
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: checks for name, checks in DiscreteNB._parameter_constraints.items() if name != "force_alpha"},
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Poisson:
+        alpha = self._alpha()
+        assert isinstance(alpha, float)
+        return Poisson(alpha)
+
+    @property
+    def rate_(self) -> Array:
+        """Events per row of each class and column, shape (n_classes, n_features)."""
+        return self.model_.parameters[self._block].rate
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,64 @@
+"""The contract of a family: one event model over a block of columns."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import Array, Labels
+from tallybayes.tally import Summary
+
+S = TypeVar("S", bound=Summary)
+
+
+class Family(Protocol):
+    """An event model. Frozen; holds hyperparameters only, never data.
+
+    A family works on a block of columns at once. Axes are always (row, class, column). To add one, write these
+    methods in a file of its own and add it to ``families.FAMILIES``: the laws in ``tests/laws`` then test it.
+    """
+
+    name: ClassVar[str]
+
+    def tally(self, x: Any, labels: Labels, n_classes: int) -> Any:
+        """Summarise the rows of each class."""
+
+    def estimate(self, summary: Any) -> Any:
+        """Turn a summary into parameters. Pure: estimating twice gives the same."""
+
+    def log_prob(self, params: Any, x: Any) -> Array:
+        """Log probability (n, K) of each row's block under each class."""
+
+    def contributions(self, params: Any, x: Any) -> Array:
+        """The same (n, K, d), column by column; the sum over the columns is `log_prob`."""
+
+    def leave_one_out(self, summary: Any, params: Any, x: Any, labels: Labels) -> Array:
+        """`log_prob` (n, K) of each training row, the row itself left out of the summary."""
+
+    def log_base(self, x: Any) -> Array:
+        """The part (n,) of the log probability that is the same for every class and left out of `log_prob`."""
+
+    def linear(self, params: Any) -> tuple[Array, Array]:
+        """Weights (K, d) and bias (K,) whose linear score is `log_prob` up to a term that all classes share."""
+
+    def sample(self, params: Any, codes: NDArray[Any], rng: np.random.Generator) -> Any:
+        """Draw one row for every class code."""
+
+    def n_parameters(self, params: Any) -> int:
+        """Free parameters of this block."""
+
+    def joint_size(self, params: Any) -> int:
+        """Numbers a class would need for this block without the naive assumption, plus one."""
+
+
+def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
+    """A pseudocount for every column."""
+    return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))
+
+
+def quiet_log(values: Array) -> Array:
+    """The logarithm, with −inf for zero and no warning: a true zero is meant."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))

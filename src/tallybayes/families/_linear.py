@@ -1,0 +1,176 @@
+"""Parameters whose log probability is linear in x: Bernoulli, multinomial, complement and Poisson share them.
+
+log P(x | k) = Σ_d (slope_kd·x_d + offset_kd) over the columns that have a value. A probability of zero would make a
+slope infinite and 0·∞ undefined, so infinities are kept apart as vetoes: a class is forbidden (−inf) where the same
+sum over the vetoes is positive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Csr
+from tallybayes.errors import NotAvailableError, UnlearnError, bad_number
+from tallybayes.families._family import quiet_log
+
+
+class Sparse(NamedTuple):
+    """Events in a sparse matrix: the value itself, or 1 above a threshold."""
+
+    x: Csr
+    threshold: float | None
+
+
+class Dense(NamedTuple):
+    """Events in a dense matrix, and which cells have a value (None when all do)."""
+
+    value: Array  # (n, d), zero in the holes
+    seen: Array | None  # (n, d) one or zero
+
+    @classmethod
+    def of(cls, x: NDArray[Any], threshold: float | None, takes_holes: bool = True) -> Dense:
+        value = np.asarray(x, dtype=np.float64)
+        finite = np.isfinite(value)
+        bad = np.isinf(value) if takes_holes else ~finite
+        if threshold is None:
+            bad |= value < 0
+        if bad.any():
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            raise bad_number(float(value[row, column]), row, column)
+        if threshold is not None:
+            value = (value > threshold).astype(np.float64)
+        if finite.all():
+            return cls(value, None)
+        return cls(np.where(finite, value, 0.0), finite.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """One linear form per class; columns first, so that the slopes of a word lie together."""
+
+    slope: Array  # (d, K)
+    offset: Array | None = None  # (d, K); None when all are zero
+
+    @property
+    def total_offset(self) -> Array | float:
+        """Σ_d offset (K,)."""
+        return 0.0 if self.offset is None else self.offset.sum(axis=0)
+
+    def scores(self, events: Dense | Sparse) -> Array:
+        """The sum (n, K) over the columns that have a value."""
+        if isinstance(events, Sparse):
+            return kernels.sparse_scores(events.x, self.slope, events.threshold) + self.total_offset
+        if events.seen is None or self.offset is None:
+            return events.value @ self.slope + self.total_offset
+        return events.value @ self.slope + events.seen @ self.offset
+
+    def parts(self, events: Dense) -> Array:
+        """The terms (n, K, d) of that sum."""
+        parts = events.value[:, None, :] * self.slope.T
+        if self.offset is None:
+            return parts
+        return parts + (self.offset.T if events.seen is None else events.seen[:, None, :] * self.offset.T)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Finite slopes, and the vetoes that stand for infinite ones."""
+
+    finite: Slopes
+    veto: Slopes | None = None
+
+    takes_holes: ClassVar[bool] = True
+
+    def log_prob(self, x: NDArray[Any] | Csr, threshold: float | None = None) -> Array:
+        """Log probability (n, K)."""
+        events = self._events(x, threshold)
+        out = self.finite.scores(events)
+        if self.veto is not None:
+            out[self.veto.scores(events) > 0.0] = -np.inf
+        return out
+
+    def contributions(self, x: NDArray[Any] | Csr, threshold: float | None = None) -> Array:
+        """Log probability (n, K, d), column by column."""
+        events = self._events(x.dense() if isinstance(x, Csr) else x, threshold)
+        assert isinstance(events, Dense)
+        out = self.finite.parts(events)
+        if self.veto is not None:
+            out[self.veto.parts(events) > 0.0] = -np.inf
+        return out
+
+    def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
+        return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
+
+    def weights(self) -> tuple[Array, Array]:
+        """Weights (K, d) and bias (K,)."""
+        if self.veto is not None:
+            raise NotAvailableError(
+                "a probability of zero makes an infinite weight, so there is no finite linear form; use alpha > 0"
+            )
+        return self.finite.slope.T, np.zeros(self.finite.slope.shape[1]) + self.finite.total_offset
+
+
+def vetoes(slope: NDArray[Any], offset: NDArray[Any] | None = None) -> Slopes | None:
+    """Vetoes from flags (d, K), or None when no flag is up."""
+    if not slope.any() and (offset is None or not offset.any()):
+        return None
+    return Slopes(slope.astype(np.float64), None if offset is None else offset.astype(np.float64))
+
+
+def left_of(have: Array, taken: Array | float) -> Array:
+    """What remains of counts when a row's own are taken out; what rounding leaves of nothing is zero."""
+    left = have - taken
+    if np.any(left < -1e-9 * np.maximum(have, 1e-300)):
+        raise UnlearnError(
+            "a row holds more than its class does: leave-one-out needs the rows, labels and weights that the model "
+            "was fitted on"
+        )
+    return np.where(left > 1e-12 * have, left, 0.0)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a matrix that are not zero, row by row."""
+
+    row: NDArray[np.intp]
+    column: NDArray[Any]
+    value: Array
+    n_rows: int
+
+    @classmethod
+    def of(cls, x: NDArray[Any] | Csr, threshold: float | None = None) -> Entries:
+        if isinstance(x, Csr):
+            row, column = np.repeat(np.arange(x.shape[0]), np.diff(x.start)), x.column
+            value = np.asarray(x.data, dtype=np.float64)
+        else:
+            row, column = np.nonzero(x)
+            value = np.asarray(x[row, column], dtype=np.float64)
+        return cls(row, column, value if threshold is None else (value > threshold).astype(np.float64), x.shape[0])
+
+    def total(self, amount: Array) -> Array:
+        """Sum of an amount over the entries of each row (n,)."""
+        return np.bincount(self.row, weights=amount, minlength=self.n_rows).astype(np.float64, copy=False)
+
+
+def times_log(amount: Array, of: Array) -> Array:
+    """amount·log(of), where nothing times anything is nothing and a true zero gives −inf."""
+    return np.where(amount == 0.0, 0.0, amount * quiet_log(np.where(amount == 0.0, 1.0, of)))
+
+
+def log_factorials(x: NDArray[Any] | Csr) -> Array:
+    """Σ_d log x_d! of each row (n,); a hole adds nothing."""
+    from scipy.special import gammaln  # slow to import and seldom needed
+
+    entries = Entries.of(x)
+    return entries.total(np.nan_to_num(gammaln(entries.value + 1.0)))
+
+
+def row_totals(x: NDArray[Any] | Csr) -> Array:
+    """Σ_d x_d of each row (n,)."""
+    entries = Entries.of(x)
+    return entries.total(entries.value)

@@ -1,0 +1,132 @@
+"""Bernoulli: yes or no, a probability of yes per class and column.
+
+P(x | k) = Π_d p_kd^x_d (1 − p_kd)^(1 − x_d), p_kd = (n_kd1 + a) / (n_kd + 2a).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Csr, Labels
+from tallybayes.families._family import per_column, quiet_log
+from tallybayes.families._linear import Dense, Entries, Linear, Slopes, left_of, vetoes
+from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Chances(Linear):
+    """Parameters of a Bernoulli block."""
+
+    log_yes: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (d, K)
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """A probability of yes, per class and column.
+
+    Parameters
+    ----------
+    alpha : float or tuple of float, default=1.0
+        Pseudocount of yes and of no; one number, or one a column.
+    threshold : float or None, default=0.0
+        Values above it are yes. None takes the values as they are: they must be 0 or 1.
+
+    Examples
+    --------
+    >>> from tallybayes.batch import Labels
+    >>> family = Bernoulli(alpha=1.0)
+    >>> x = np.array([[1], [1], [0]])
+    >>> np.exp(family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).log_yes)
+    array([[0.6]])
+    """
+
+    alpha: float | tuple[float, ...] = 1.0
+    threshold: float | None = 0.0
+    name: ClassVar[str] = "bernoulli"
+
+    def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+        return Counts(*kernels.event_sums(x, labels, n_classes, self.threshold))
+
+    def estimate(self, summary: Counts) -> Chances:
+        alpha = per_column(self.alpha, summary.count.shape[1])[:, None]
+        yes, no = _log_chances(np.ascontiguousarray(summary.count.T), summary.weight.T, alpha)
+        never, always = np.isneginf(yes), np.isneginf(no)
+        finite_no = np.where(always, 0.0, no)
+        slopes = Slopes(np.where(never, 0.0, yes) - finite_no, finite_no)
+        return Chances(slopes, vetoes(never.astype(np.float64) - always, always), yes)
+
+    def log_prob(self, params: Chances, x: NDArray[Any] | Csr) -> Array:
+        return params.log_prob(x, self.threshold)
+
+    def contributions(self, params: Chances, x: NDArray[Any] | Csr) -> Array:
+        return params.contributions(x, self.threshold)
+
+    def leave_one_out(self, summary: Counts, params: Chances, x: NDArray[Any] | Csr, labels: Labels) -> Array:
+        assert labels.codes is not None
+        out = params.log_prob(x, self.threshold)
+        own = self._own_sparse if isinstance(x, Csr) else self._own_dense
+        out[np.arange(len(out)), labels.codes] = own(summary, x, labels.codes, labels.weight)  # type: ignore[arg-type]
+        return out
+
+    def _own_dense(self, summary: Counts, x: NDArray[Any], codes: NDArray[np.int32], w: Array) -> Array:
+        values, seen = Dense.of(x, self.threshold)
+        took = w[:, None] if seen is None else w[:, None] * seen
+        alpha = per_column(self.alpha, values.shape[1])
+        yes, no = _log_chances(
+            left_of(summary.count[codes], took * values), left_of(summary.weight[codes] + 0.0 * took, took), alpha
+        )
+        terms = np.where(values > 0.5, yes, no)
+        return np.asarray((terms if seen is None else np.where(seen > 0, terms, 0.0)).sum(axis=1))
+
+    def _own_sparse(self, summary: Counts, x: Csr, codes: NDArray[np.int32], w: Array) -> Array:
+        """All columns as if they were no, once for every class and weight that occurs; then the yes of each row."""
+        alpha = per_column(self.alpha, x.n_columns)
+        weight = np.broadcast_to(summary.weight, summary.count.shape)
+        own, zeros = np.empty(len(codes)), np.empty(len(codes))
+        for y, amount in {(int(c), float(a)) for c, a in zip(codes, w, strict=True)}:
+            rest = np.maximum(weight[y] - amount, 0.0)
+            no = _log_chances(np.minimum(summary.count[y], rest), rest, alpha)[1]
+            these = (codes == y) & (w == amount)
+            own[these], zeros[these] = no[np.isfinite(no)].sum(), np.isneginf(no).sum()
+        entries = Entries.of(x, self.threshold)
+        said = entries.value > 0.5
+        row, column = entries.row[said], entries.column[said]
+        k, took = codes[row], w[row]
+        rest = left_of(weight[k, column], took)
+        yes = _log_chances(left_of(summary.count[k, column], took), rest, alpha[column])[0]
+        no = _log_chances(np.minimum(summary.count[k, column], rest), rest, alpha[column])[1]
+        change = np.where(np.isfinite(yes), yes, 0.0) - np.where(np.isfinite(no), no, 0.0)
+        own += np.bincount(row, weights=change, minlength=len(own))
+        zeros += np.bincount(row, weights=np.isneginf(yes) * 1.0 - np.isneginf(no), minlength=len(own))
+        return np.where(zeros > 0.5, -np.inf, own)
+
+    def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        return np.zeros(x.shape[0])
+
+    def linear(self, params: Chances) -> tuple[Array, Array]:
+        return params.weights()
+
+    def sample(self, params: Chances, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        p = np.exp(params.log_yes.T)[codes]
+        # Yes is drawn as one more than the threshold, so that the draw reads as yes again.
+        return (rng.random(p.shape) < p) * (1.0 + (self.threshold or 0.0))
+
+    def n_parameters(self, params: Chances) -> int:
+        return params.log_yes.size
+
+    def joint_size(self, params: Chances) -> int:
+        return 1 << len(params.log_yes)
+
+
+def _log_chances(yes: Array, weight: Array, alpha: Array) -> tuple[Array, Array]:
+    """Log probability of yes and of no; one half each where there is neither a row nor smoothing."""
+    mass = weight + 2.0 * alpha
+    half = mass == 0.0
+    log_mass = np.log(np.where(half, 2.0, mass))
+    no = np.maximum(weight - yes, 0.0) + alpha
+    return quiet_log(np.where(half, 1.0, yes + alpha)) - log_mass, quiet_log(np.where(half, 1.0, no)) - log_mass

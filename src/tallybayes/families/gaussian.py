@@ -1,0 +1,116 @@
+"""Gaussian: numbers, each column a bell curve per class.
+
+log P(x | k) = Σ_d [ −½ log(2π σ²_kd) − (x_d − μ_kd)² / (2 σ²_kd) ], μ and σ² by maximum likelihood (÷ N_k), plus a
+floor on the variance. With one σ²_d for all classes the log odds are linear in x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Labels
+from tallybayes.errors import CellError, NotAvailableError
+from tallybayes.tally import Moments
+
+
+@dataclass(frozen=True)
+class Normals:
+    """Parameters of a Gaussian block, (K, d) each; a column that was never seen has zero precision and norm."""
+
+    mean: Array
+    variance: Array  # with the floor
+    precision: Array  # 1 / variance
+    log_norm: Array  # −½ log(2π variance)
+    total: Array  # (K,) Σ_d log_norm
+    epsilon: float  # the floor that was added
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A normal distribution per class and column.
+
+    Parameters
+    ----------
+    var_smoothing : float, default=1e-9
+        Fraction of the largest column variance (over all rows) that is added to every variance.
+    variance : {"class", "shared"}, default="class"
+        A variance for each class, or one a column for all classes.
+
+    Examples
+    --------
+    >>> from tallybayes.batch import Labels
+    >>> family = Gaussian()
+    >>> x = np.array([[1e8], [1e8 + 1], [1e8 + 2]])
+    >>> family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).variance.round(6)
+    array([[0.666667]])
+    """
+
+    var_smoothing: float = 1e-9
+    variance: Literal["class", "shared"] = "class"
+    name: ClassVar[str] = "gaussian"
+
+    def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Moments:
+        summary = Moments(*kernels.moments(x, labels, n_classes))
+        if not np.isfinite(summary.m2).all():
+            column = int(np.argwhere(~np.isfinite(summary.m2))[0, 1])
+            row = int(np.nanargmax(np.abs(x[:, column])))
+            raise CellError(f"holds {x[row, column]:g}, whose square overflows", "Rescale the column.", row, column)
+        return summary
+
+    def estimate(self, summary: Moments) -> Normals:
+        merged = summary.merged()
+        known, ever = summary.weight > 0, merged.weight > 0
+        spread = np.divide(merged.m2, merged.weight, out=np.zeros_like(merged.m2), where=ever)
+        # A class without a value in a column knows only what the column looks like over all classes.
+        mean = np.where(known, summary.mean, merged.mean)
+        if self.variance == "shared":
+            within = summary.m2.sum(axis=0, keepdims=True)
+            variance = np.divide(within, merged.weight, out=np.zeros_like(within), where=ever) + np.zeros_like(mean)
+        else:
+            own = np.divide(summary.m2, summary.weight, out=np.zeros_like(summary.m2), where=known)
+            variance = np.where(known, own, spread)
+        epsilon = self.var_smoothing * float(spread.max(initial=0.0))
+        variance = np.maximum(variance + epsilon, kernels.LEAST_VARIANCE)
+        precision = np.where(ever, 1.0 / variance, 0.0)
+        log_norm = np.where(ever, -0.5 * np.log(2.0 * np.pi * variance), 0.0)
+        return Normals(mean, variance, precision, log_norm, log_norm.sum(axis=1), epsilon)
+
+    def log_prob(self, params: Normals, x: NDArray[Any]) -> Array:
+        return kernels.gaussian_scores(x, params.mean, params.precision, params.log_norm, params.total)
+
+    def contributions(self, params: Normals, x: NDArray[Any]) -> Array:
+        z = np.asarray(x, dtype=np.float64)[:, None, :] - params.mean
+        return np.where(np.isnan(z), 0.0, params.log_norm - 0.5 * z**2 * params.precision)
+
+    def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
+        merged = np.concatenate([*summary.merged().arrays().values()])
+        moments = (summary.weight, summary.mean, summary.m2)
+        shared = self.variance == "shared"
+        return kernels.gaussian_leave_one_out(x, labels, moments, merged, self.var_smoothing, params.epsilon, shared)
+
+    def log_base(self, x: NDArray[Any]) -> Array:
+        return np.zeros(len(x))
+
+    def linear(self, params: Normals) -> tuple[Array, Array]:
+        if self.variance != "shared":
+            raise NotAvailableError(
+                "Gaussian classes with their own variances have a quadratic boundary, so there are no linear weights; "
+                "use variance='shared'"
+            )
+        return params.mean * params.precision, -0.5 * (params.mean**2 * params.precision).sum(axis=1)
+
+    def sample(self, params: Normals, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        return rng.normal(params.mean[codes], np.sqrt(params.variance[codes]))
+
+    def n_parameters(self, params: Normals) -> int:
+        n_classes, d = params.mean.shape
+        return n_classes * d + (d if self.variance == "shared" else n_classes * d)
+
+    def joint_size(self, params: Normals) -> int:
+        d = params.mean.shape[1]
+        return 1 + d + d * (d + 1) // 2  # a mean and a full covariance matrix

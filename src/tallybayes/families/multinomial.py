@@ -1,0 +1,140 @@
+"""Multinomial: a bag of counted words, one distribution over the vocabulary per class.
+
+P(x | m, k) = m!/(Π_v x_v!) Π_v θ_kv^x_v, θ_kv = (t_kv + a) / (Σ_v t_kv + a·V). The coefficient is the same for all
+classes: it is `log_base`, and counts for P(x) but not for the decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Csr, Labels
+from tallybayes.errors import NotAvailableError, bad_number
+from tallybayes.families._family import per_column, quiet_log
+from tallybayes.families._linear import (
+    Entries,
+    Linear,
+    Slopes,
+    left_of,
+    log_factorials,
+    row_totals,
+    times_log,
+    vetoes,
+)
+from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Words(Linear):
+    """Parameters of a multinomial block."""
+
+    takes_holes: ClassVar[bool] = False
+    log_theta: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (V, K)
+    length: Array = field(default_factory=lambda: np.zeros(0))  # (K,) mean number of words in a row
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """A distribution over the words, per class; the whole block is one bag.
+
+    Parameters
+    ----------
+    alpha : float or tuple of float, default=1.0
+        Pseudocount of every word; one number, or one a column.
+
+    Examples
+    --------
+    >>> from tallybayes.batch import Labels
+    >>> family = Multinomial(alpha=0.0)
+    >>> x = np.array([[2, 1], [1, 0]])
+    >>> np.exp(family.estimate(family.tally(x, Labels.hard(np.zeros(2, np.int32)), 1)).log_theta)
+    array([[0.75],
+           [0.25]])
+    """
+
+    alpha: float | tuple[float, ...] = 1.0
+    name: ClassVar[str] = "multinomial"
+
+    def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+        return bag_of_words(x, labels, n_classes)
+
+    def estimate(self, summary: Counts) -> Words:
+        log_theta = log_shares(
+            np.ascontiguousarray(summary.count.T) + per_column(self.alpha, summary.count.shape[1])[:, None]
+        )
+        absent = np.isneginf(log_theta)
+        return Words(Slopes(np.where(absent, 0.0, log_theta)), vetoes(absent), log_theta, mean_length(summary))
+
+    def log_prob(self, params: Words, x: NDArray[Any] | Csr) -> Array:
+        return params.log_prob(x)
+
+    def contributions(self, params: Words, x: NDArray[Any] | Csr) -> Array:
+        return params.contributions(x)
+
+    def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
+        assert labels.codes is not None
+        out, k, w = params.log_prob(x), labels.codes, labels.weight
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        length = row_totals(x)
+        mass = left_of(summary.count.sum(axis=1)[k], w * length) + alpha.sum()
+        e = Entries.of(x)
+        left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value) + alpha[e.column]
+        words = e.total(times_log(e.value, left))
+        # Nothing left of the class and no smoothing: all words alike, as in `estimate`.
+        own = np.where(mass > 0, words - times_log(length, mass), -length * np.log(len(alpha)))
+        out[np.arange(len(out)), k] = own
+        return out
+
+    def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        return log_factorials(row_totals(x)[:, None]) - log_factorials(x)
+
+    def linear(self, params: Words) -> tuple[Array, Array]:
+        return params.weights()
+
+    def sample(self, params: Words, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        return sample_words(np.exp(params.log_theta), params.length, codes, rng)
+
+    def n_parameters(self, params: Words) -> int:
+        n_words, n_classes = params.log_theta.shape
+        return n_classes * (n_words - 1)
+
+    def joint_size(self, params: Words) -> int:
+        raise NotAvailableError(
+            "documents can be of any length, so their full joint has no finite number of parameters"
+        )
+
+
+def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+    """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no holes."""
+    count, seen = kernels.event_sums(x, labels, n_classes, None)
+    weight = labels.class_weight(n_classes)[:, None]
+    if not isinstance(x, Csr) and np.any(seen < weight * (1 - 1e-9)):
+        row, column = np.argwhere(np.isnan(x))[0]
+        raise bad_number(np.nan, int(row), int(column))
+    return Counts(count, weight)
+
+
+def log_shares(count: Array) -> Array:
+    """Log of each word's share (V, K) in its class; all words alike where nothing was counted."""
+    total = count.sum(axis=0)
+    nothing = total == 0.0
+    return np.where(nothing, -np.log(len(count)), quiet_log(count) - np.log(np.where(nothing, 1.0, total)))
+
+
+def mean_length(summary: Counts) -> Array:
+    """Mean number of words (K,) in the rows of each class."""
+    weight = summary.weight[:, 0]
+    return np.divide(summary.count.sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0)
+
+
+def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+    """Draw bags (n, V) whose lengths are Poisson around the class's mean length."""
+    theta = theta / theta.sum(axis=0)
+    return np.stack(
+        [rng.multinomial(m, theta[:, k]) for k, m in zip(codes, rng.poisson(length[codes]), strict=True)]
+    ).astype(np.float64)

@@ -1,0 +1,103 @@
+"""Poisson: how often something happened, a rate per class and column.
+
+P(x | k) = Π_d λ_kd^x_d e^(−λ_kd) / x_d!, λ_kd = (t_kd + a) / (n_kd + a): a rows of one event each are added, the MAP
+estimate under a Gamma prior. The factorials are the same for all classes and are `log_base`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Csr, Labels
+from tallybayes.errors import NotAvailableError
+from tallybayes.families._linear import Dense, Entries, Linear, Slopes, left_of, log_factorials, times_log, vetoes
+from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Rates(Linear):
+    """Parameters of a Poisson block."""
+
+    rate: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (K, d)
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """A rate of events, per class and column.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Rows of one event a column that are added to every class.
+
+    Examples
+    --------
+    >>> from tallybayes.batch import Labels
+    >>> family = Poisson(alpha=0.0)
+    >>> x = np.array([[1.0], [2.0], [6.0]])
+    >>> family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).rate
+    array([[3.]])
+    """
+
+    alpha: float = 1.0
+    name: ClassVar[str] = "poisson"
+
+    def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+        return Counts(*kernels.event_sums(x, labels, n_classes, None))
+
+    def estimate(self, summary: Counts) -> Rates:
+        rate = _rates(summary.count, summary.weight, self.alpha)
+        columns_first = np.ascontiguousarray(rate.T)
+        never = columns_first == 0.0
+        return Rates(Slopes(np.log(np.where(never, 1.0, columns_first)), -columns_first), vetoes(never), rate)
+
+    def log_prob(self, params: Rates, x: NDArray[Any] | Csr) -> Array:
+        return params.log_prob(x)
+
+    def contributions(self, params: Rates, x: NDArray[Any] | Csr) -> Array:
+        return params.contributions(x)
+
+    def leave_one_out(self, summary: Counts, params: Rates, x: NDArray[Any] | Csr, labels: Labels) -> Array:
+        assert labels.codes is not None
+        out, k, w = params.log_prob(x), labels.codes, labels.weight
+        if isinstance(x, Csr):
+            e, rest = Entries.of(x), left_of(summary.weight[k, 0], w)
+            left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value)
+            own = e.total(times_log(e.value, _rates(left, rest[e.row], self.alpha)))
+            # Σ_d λ_d in one piece: every column has the same weight.
+            total = left_of(summary.count.sum(axis=1)[k], w * e.total(e.value))
+            own -= x.n_columns * _rates(total / x.n_columns, rest, self.alpha)
+        else:
+            values, seen = Dense.of(x, None)
+            took = w[:, None] * (np.ones_like(values) if seen is None else seen)
+            left = left_of(summary.count[k], took * values)
+            rate = _rates(left, left_of(summary.weight[k] + 0.0 * took, took), self.alpha)
+            own = ((times_log(values, rate) - rate) * (1.0 if seen is None else seen)).sum(axis=1)
+        out[np.arange(len(out)), k] = own
+        return out
+
+    def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        return -log_factorials(x)
+
+    def linear(self, params: Rates) -> tuple[Array, Array]:
+        return params.weights()
+
+    def sample(self, params: Rates, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        return rng.poisson(params.rate[codes]).astype(np.float64)
+
+    def n_parameters(self, params: Rates) -> int:
+        return params.rate.size
+
+    def joint_size(self, params: Rates) -> int:
+        raise NotAvailableError("counts have no upper end, so their full joint has no finite number of parameters")
+
+
+def _rates(count: Array, weight: Array, alpha: float) -> Array:
+    """Smoothed events per row; one, the prior's mean, where there is neither a row nor smoothing."""
+    mass = weight + alpha
+    return np.where(mass > 0, (count + alpha) / np.where(mass > 0, mass, 1.0), 1.0)

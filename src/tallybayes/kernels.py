@@ -1,0 +1,187 @@
+"""The only module that touches the compiled extension: picks the overload, lends memory, words the errors.
+
+Every function adds to arrays that the caller may keep, takes matrices of any type and memory order, and names the
+first cell it cannot use. Matrices of float32, float64 and integers are read in place; anything else is converted a
+slice of rows at a time, so memory does not grow with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _native
+from tallybayes.batch import Array, Codes, Csr, Labels
+from tallybayes.errors import CellError, DataError, UnlearnError, bad_number
+
+SLICE = 1 << 16  # cells converted at a time
+
+LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
+
+
+def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The matrix as it is if the kernels can read it, otherwise slices of it converted to float64."""
+    readable = x.dtype in (np.float64, np.float32) and x.flags.aligned and all(s % x.itemsize == 0 for s in x.strides)
+    if readable or x.size == 0:
+        yield 0, x if readable else np.asarray(x, dtype=np.float64)
+        return
+    step = max(1, SLICE // x.shape[1])
+    for first in range(0, x.shape[0], step):
+        yield first, x[first : first + step].astype(np.float64)
+
+
+def _check_cell(x: NDArray[Any], position: int, first: int) -> None:
+    """Raise for the cell at a flat position of a slice; -1 means that all were fine."""
+    if position >= 0:
+        row, column = divmod(position, x.shape[1])
+        raise bad_number(float(x[row, column]), first + row, column)
+
+
+def _check_entry(x: Csr, position: int) -> None:
+    """Raise for the stored entry at a position; -1 means that all were fine."""
+    if position < 0:
+        return
+    row, column = int(np.searchsorted(x.start, position, side="right")) - 1, int(x.column[position])
+    if not 0 <= column < x.n_columns:
+        raise DataError(f"the sparse matrix is damaged: row {row} points at column {column} of {x.n_columns}")
+    raise bad_number(float(x.data[position]), row, column)
+
+
+def _check_learned(row: int, first: int) -> None:
+    """Raise for a row that weighs more than the tally it is to be left out of; -1 means that there is none."""
+    if row >= 0:
+        raise UnlearnError(
+            f"row {first + row} was not learned with this label and weight: leave-one-out needs the rows, labels and "
+            "weights that the model was fitted on"
+        )
+
+
+def moments(x: NDArray[Any], labels: Labels, n_classes: int) -> tuple[Array, Array, Array]:
+    """Weight, mean and centred sum of squares (K, d) of each class and column; NaN is a hole."""
+    weight, mean, m2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
+    for first, part in _slices(x):
+        these = labels.rows(first, first + len(part))
+        if these.codes is None:
+            bad = _native.moments_soft(part, these.weight, weight, mean, m2)
+        else:
+            bad = _native.moments(part, these.codes, these.weight, weight, mean, m2)
+        _check_cell(part, bad, first)
+    return weight, mean, m2
+
+
+def gaussian_scores(x: NDArray[Any], mean: Array, precision: Array, log_norm: Array, total: Array) -> Array:
+    """Log density (n, K) of each row under each class."""
+    out = np.zeros((x.shape[0], len(mean)))
+    for first, part in _slices(x):
+        bad = _native.gaussian_scores(part, mean, precision, log_norm, total, out[first : first + len(part)])
+        _check_cell(part, bad, first)
+    return out
+
+
+def gaussian_leave_one_out(
+    x: NDArray[Any],
+    labels: Labels,
+    summary: tuple[Array, Array, Array],
+    merged: Array,
+    var_smoothing: float,
+    epsilon: float,
+    shared: bool,
+) -> Array:
+    """Log density (n, K) of each row, itself left out of the moments."""
+    out = np.zeros((x.shape[0], len(summary[0])))
+    for first, part in _slices(x):
+        these = labels.rows(first, first + len(part))
+        args = (*summary, merged, var_smoothing, epsilon, LEAST_VARIANCE, shared, out[first : first + len(part)])
+        _check_learned(_native.gaussian_leave_one_out(part, these.codes, these.weight, *args), first)
+    return out
+
+
+def code_range(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Smallest and largest code (d,) of each column of a matrix of integers."""
+    low, high = np.zeros((2, matrix.shape[1]), dtype=matrix.dtype)
+    if len(matrix):
+        _native.code_range(matrix, low, high)
+    return low, high
+
+
+def code_counts(x: Codes, labels: Labels, n_classes: int) -> Array:
+    """Weight (cells, K) of each level of each column and class."""
+    count, start = np.zeros((int(x.n_levels.sum()), n_classes)), starts(x.n_levels)
+    if labels.codes is None:
+        bad = _native.code_counts_soft(x.matrix, labels.weight, start, count)
+    else:
+        bad = _native.code_counts(x.matrix, labels.codes, labels.weight, start, count)
+    if bad >= 0:
+        row, column = divmod(bad, x.shape[1])
+        code, levels = x.matrix[row, column], x.n_levels[column]
+        raise CellError(f"holds the code {code}", f"It has only {levels} levels: declare more.", row, column)
+    return count
+
+
+def table_scores(matrix: NDArray[Any], start: NDArray[np.int64], table: Array) -> Array:
+    """Sum (n, K) of the table rows that the codes point at; each column's last row is for unseen codes."""
+    out = np.zeros((matrix.shape[0], table.shape[1]))
+    _native.table_scores(matrix, start, table, out)
+    return out
+
+
+def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, alpha: Array) -> Array:
+    """Own-class log probability (n,) of each row's codes, the row itself left out of the counts."""
+    own = np.zeros(x.shape[0])
+    start = starts(x.n_levels)
+    _check_learned(
+        _native.table_leave_one_out(x.matrix, labels.codes, labels.weight, start, count, weight, alpha, own), 0
+    )
+    return own
+
+
+def event_sums(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None) -> tuple[Array, Array]:
+    """Σ w·x and Σ w, both (K, d), of each class and column; with a threshold x counts as 1 above it, else 0.
+
+    A sparse matrix has no holes, so its weight is the class's alone, shape (K, 1).
+    """
+    binary, at = threshold is not None, threshold or 0.0
+    if isinstance(x, Csr):
+        count = np.zeros((x.n_columns, n_classes))
+        if labels.codes is None:
+            bad = _native.csr_sums_soft(x.data, x.column, x.start, labels.weight, binary, at, count)
+        else:
+            bad = _native.csr_sums(x.data, x.column, x.start, labels.codes, labels.weight, binary, at, count)
+        _check_entry(x, bad)
+        return count.T, labels.class_weight(n_classes)[:, None]
+    sums, weight = np.zeros((2, n_classes, x.shape[1]))
+    for first, part in _slices(x):
+        these = labels.rows(first, first + len(part))
+        if these.codes is None:
+            bad = _native.dense_sums_soft(part, these.weight, binary, at, sums, weight)
+        else:
+            bad = _native.dense_sums(part, these.codes, these.weight, binary, at, sums, weight)
+        _check_cell(part, bad, first)
+    return sums, weight
+
+
+def sparse_scores(x: Csr, slope: Array, threshold: float | None) -> Array:
+    """Product (n, K) of sparse rows and slopes (d, K); zeros add nothing, whatever their slope."""
+    out = np.zeros((x.shape[0], slope.shape[1]))
+    binary = threshold is not None
+    _check_entry(x, _native.csr_scores(x.data, x.column, x.start, binary, threshold or 0.0, slope, out))
+    return out
+
+
+def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """First cell of each column, and the number of cells (d + 1,)."""
+    return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
+
+
+def best_class(joint: Array, log_prior: Array) -> tuple[NDArray[np.int64], int]:
+    """Code of the likeliest class of each row, and the number of rows that every class forbids."""
+    best = np.empty(len(joint), dtype=np.int64)
+    return best, _native.best_class(joint, log_prior, best)
+
+
+def normalise(joint: Array, log_prior: Array, logs: bool) -> int:
+    """Turn log joints into posteriors (or their logs) in place; answers how many rows every class forbids."""
+    return int(_native.normalise(joint, log_prior, logs))

@@ -1,0 +1,37 @@
+"""Row ranges on a thread pool: the kernels release the GIL, so threads are all the parallelism there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SMALL = 500_000  # cells below which starting threads costs more than it saves
+
+
+def cores() -> int:
+    """Number of processor cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS, Windows
+        return os.cpu_count() or 1
+
+
+def threads_for(size: int, n_jobs: int | None) -> int:
+    """Threads worth starting for so many cells; ``n_jobs`` as in scikit-learn, None for all cores on large inputs."""
+    if n_jobs is None:
+        return 1 if size < SMALL else cores()
+    return max(1, cores() + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+def map_rows(work: Callable[[int, int], T], n_rows: int, step: int, threads: int) -> Iterator[T]:
+    """Apply work to ranges of rows and yield the results in order."""
+    ranges = [(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
+    if threads == 1 or len(ranges) == 1:
+        yield from (work(first, last) for first, last in ranges)
+        return
+    with ThreadPoolExecutor(min(threads, len(ranges))) as pool:
+        yield from pool.map(lambda bounds: work(*bounds), ranges)

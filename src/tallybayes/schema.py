@@ -1,0 +1,166 @@
+"""What each column is: names, kinds, levels and classes.
+
+A schema is a plain record. Two schemas of the same columns unite: their classes and levels are joined by name, so
+that tallies made apart can be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import SchemaError
+
+Kind = Literal["numeric", "category", "boolean", "count"]
+Level = Hashable  # a value that a category or a class label may take
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the table.
+
+    Parameters
+    ----------
+    name : str
+        Its name, unique in the schema.
+    kind : {"numeric", "category", "boolean", "count"}
+        What its values mean.
+    levels : sequence, optional
+        The values a category may take; the position of a level is its code. A level that never occurs still
+        takes its share of the smoothing.
+    reason : str, optional
+        Why the column was taken to be of this kind.
+
+    Examples
+    --------
+    >>> Column("wind", "category", ("strong", "weak"))
+    Column(wind: category of 2 levels)
+    """
+
+    name: str
+    kind: Kind
+    levels: Sequence[Level] | None = None
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        of = "" if self.levels is None else f" of {len(self.levels)} levels"
+        return f"Column({self.name}: {self.kind}{of})"
+
+    def unite(self, other: Column) -> Column:
+        """Return the column with the levels of both."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            raise SchemaError(
+                f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
+                "give both tables the same columns in the same order, with the same kinds"
+            )
+        if self.levels is None or other.levels is None or self.levels == other.levels:
+            return self
+        return replace(self, levels=united(self.levels, other.levels))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedColumns(Sequence[Column]):
+    """The columns ``x0, x1, …`` of an array, made when they are asked for: 100,000 words cost nothing."""
+
+    n_columns: int
+    kind: Kind
+
+    def __len__(self) -> int:
+        return self.n_columns
+
+    @overload
+    def __getitem__(self, position: int) -> Column: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Column]: ...
+    def __getitem__(self, position: int | slice) -> Column | Sequence[Column]:
+        if isinstance(position, slice):
+            return tuple(self[p] for p in range(self.n_columns)[position])
+        return Column(f"x{range(self.n_columns)[position]}", self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table and the classes of its target.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    classes : tuple
+        Class labels; the position of a label is its code.
+
+    Examples
+    --------
+    >>> Schema((Column("wind", "category", ("strong", "weak")),), ("no", "yes"))
+    Schema(1 column, 2 classes)
+    """
+
+    columns: Sequence[Column]
+    classes: tuple[Level, ...]
+
+    def __repr__(self) -> str:
+        return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def unite(self, other: Schema) -> Schema:
+        """Return the schema with the classes and levels of both."""
+        if self == other:
+            return self
+        if len(self.columns) != len(other.columns):
+            raise SchemaError(
+                f"{plural(len(self.columns), 'column')} meet {plural(len(other.columns), 'column')}; "
+                "give both tables the same columns in the same order"
+            )
+        columns = self.columns
+        if self.columns != other.columns:
+            columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
+        return Schema(columns, united(self.classes, other.classes))
+
+
+def united(mine: Sequence[Level], theirs: Sequence[Level]) -> tuple[Level, ...]:
+    """Join two lists of levels or classes; the order does not depend on which came first.
+
+    Equal lists keep their declared order; otherwise the union is sorted.
+    """
+    if (
+        isinstance(mine, range)
+        and isinstance(theirs, range)
+        and mine.start == theirs.start
+        and mine.step == theirs.step
+    ):
+        return mine if len(mine) >= len(theirs) else theirs  # type: ignore[return-value]
+    if tuple(mine) == tuple(theirs) or not theirs:
+        return tuple(mine)
+    if not mine:
+        return tuple(theirs)
+    return in_order({*mine, *theirs})
+
+
+def in_order(values: Iterable[Level]) -> tuple[Level, ...]:
+    """Sort values of any type: as they compare, or by type and spelling where they do not."""
+    values = list(values)
+    try:
+        return tuple(sorted(values))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.intp]:
+    """Position of each value in a longer list that holds them all."""
+    if isinstance(within, range) and isinstance(values, range):
+        return np.arange(len(values), dtype=np.intp)
+    place = {value: p for p, value in enumerate(within)}
+    return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
+
+
+def plural(number: int, noun: str) -> str:
+    """Spell out a number of things: ``plural(2, "class")`` is ``2 classes``."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"

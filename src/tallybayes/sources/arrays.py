@@ -1,0 +1,167 @@
+"""Rows from NumPy arrays and SciPy sparse matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.errors import CellError, DataError
+from tallybayes.parallel import map_rows, threads_for
+from tallybayes.schema import Column, Kind, NumberedColumns, Schema
+from tallybayes.sources.labels import distinct, encode, encode_labels
+from tallybayes.tally import Counter, Tally, count
+
+MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
+
+KINDS: dict[str, Kind] = {
+    "gaussian": "numeric",
+    "bernoulli": "boolean",
+    "categorical": "category",
+    "multinomial": "count",
+    "complement": "count",
+    "poisson": "count",
+}
+
+
+def is_array(data: Any) -> bool:
+    """Whether this source can read the data."""
+    return isinstance(data, (np.ndarray, list, tuple)) or is_sparse(data)
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether the data is a SciPy sparse matrix; asked without importing SciPy, which is slow."""
+    return hasattr(data, "tocsr") and hasattr(data, "nnz")
+
+
+def tally_array(
+    data: Any,
+    target: Any,
+    family: Counter,
+    *,
+    weight: Any = None,
+    names: Sequence[str] | None = None,
+    classes: Any = None,
+    n_jobs: int | None = None,
+) -> Tally:
+    """Tally an array with one family.
+
+    Parameters
+    ----------
+    data : array-like or sparse matrix of shape (n, d)
+        Numbers, counts, yes and no, or the values of categories.
+    target : array-like of shape (n,)
+        Class labels.
+    family : Family
+        How the columns are counted.
+    weight : array-like of shape (n,), optional
+        Row weights.
+    names : sequence of str, optional
+        Column names; ``x0, x1, …`` if not given.
+    classes : array-like, optional
+        All classes, where the target does not show each.
+    n_jobs : int, optional
+        Threads; all cores for large data if not given.
+
+    Returns
+    -------
+    Tally
+    """
+    if target is None:
+        raise DataError("a tally needs the class label of each row; pass them as the second argument")
+    name = family.name  # type: ignore[attr-defined]
+    labels = np.asarray(target)
+    known = distinct(labels) if classes is None else np.asarray(classes)
+    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
+    x = data if is_sparse(data) else np.asarray(data)
+    if x.ndim != 2 or x.shape[0] != len(labels) or weights.shape != (len(labels),):
+        raise DataError(
+            f"the data has the shape {x.shape}, the target {labels.shape}, the weights {weights.shape}; "
+            "expected (n, d), (n,) and (n,)"
+        )
+    kind = KINDS[name]
+    columns: Sequence[Column]
+    matrix: Matrix
+    if name == "categorical":
+        columns, matrix = value_codes(x, names)
+    else:
+        columns, matrix = columns_of(x.shape[1], kind, names), (sparse_rows(x) if is_sparse(x) else x)
+    batch = one_block(
+        name, Schema(columns, tuple(known.tolist())), matrix, Labels.hard(encode_labels(labels, known), weights)
+    )
+    return count(batch, {name: family}, n_jobs)
+
+
+def one_block(name: str, schema: Schema, x: Matrix, labels: Labels | None = None) -> Batch:
+    """A batch whose columns are all of one family."""
+    return Batch(schema, {name: Encoded(range(x.shape[1]), x)}, x.shape[0], labels)
+
+
+def columns_of(n_columns: int, kind: Kind, names: Sequence[str] | None) -> Sequence[Column]:
+    """Columns without levels, by name or by number."""
+    return NumberedColumns(n_columns, kind) if names is None else tuple(Column(str(name), kind) for name in names)
+
+
+def sparse_rows(x: Any, canonical: bool = False) -> Csr:
+    """A SciPy sparse matrix as rows of entries; ``canonical`` sums duplicate entries first."""
+    x = x.tocsr()
+    if canonical and not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    data = x.data if x.data.dtype in (np.float64, np.float32) else x.data.astype(np.float64)
+    # SciPy may use one width for the columns and another for the row ends.
+    start = x.indptr if x.indptr.dtype == x.indices.dtype else x.indptr.astype(x.indices.dtype)
+    return Csr(np.ascontiguousarray(data), np.ascontiguousarray(x.indices), np.ascontiguousarray(start), x.shape[1])
+
+
+def value_codes(x: NDArray[Any], names: Sequence[str] | None) -> tuple[tuple[Column, ...], Codes]:
+    """Categories by value: the levels of a column are the different values that occur in it."""
+    codes = np.empty(x.shape, dtype=np.int32)
+    columns = []
+    for j in range(x.shape[1]):
+        levels = distinct(x[:, j])
+        codes[:, j] = encode(x[:, j], levels)
+        columns.append(Column(f"x{j}" if names is None else str(names[j]), "category", tuple(levels.tolist())))
+    return tuple(columns), Codes(codes, np.array([len(c.levels or ()) for c in columns], dtype=np.int64))
+
+
+def ordinal_codes(x: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Categories that are already numbered 0 … C − 1: the codes, and one more than the highest of each column.
+
+    Integers of any width are used as they are; in a matrix of floats NaN is a hole. Negative, fractional, infinite
+    and absurdly high codes are errors.
+    """
+    holes = None
+    if x.dtype.kind == "b":
+        x = x.view(np.uint8)
+    elif x.dtype.kind not in "iu":
+        holes = np.isnan(x)
+        whole = np.where(holes, MISSING, x)
+        _refuse(x, np.isinf(whole), "holds the code")
+        _refuse(x, np.abs(whole) >= 2.0**63, "holds the code")
+        x = whole.astype(np.int64)
+    if not len(x):
+        return x, np.zeros(x.shape[1], dtype=np.int64)
+    threads = threads_for(x.size, n_jobs)
+    step = max(1, -(-len(x) // threads))
+    ranges = list(map_rows(lambda a, b: kernels.code_range(x[a:b]), len(x), step, threads))
+    if any((low < 0).any() for low, _ in ranges):
+        _refuse(
+            x, x < 0 if holes is None else (x < 0) & ~holes, "holds the code", "Negative values in data are no codes. "
+        )
+    highest = np.max([high for _, high in ranges], axis=0)
+    if (highest >= MOST_LEVELS).any():
+        _refuse(x, x >= MOST_LEVELS, "holds the code", f"A table of more than {MOST_LEVELS:,} levels is not made. ")
+    return x, np.maximum(highest.astype(np.int64) + 1, 0)
+
+
+def _refuse(x: NDArray[Any], bad: NDArray[np.bool_], problem: str, why: str = "") -> None:
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise CellError(
+            f"{problem} {x[row, column]}", f"{why}Number the levels 0, 1, … (OrdinalEncoder does).", row, column
+        )

@@ -1,0 +1,97 @@
+"""Values to codes: one encoder for class labels and for category levels."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.errors import DataError
+from tallybayes.schema import Level, in_order
+
+SMALL_RANGE = 1 << 16  # integers that lie this close together are looked up in a table
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values, sorted, without holes (None, NaN)."""
+    offset = _offset(values)
+    if offset is not None:
+        seen = np.bincount(_shifted(values, offset))
+        return (np.flatnonzero(seen) + offset).astype(values.dtype)
+    if values.dtype.kind in "OUST":
+        ordered = in_order(value for value in set(values.tolist()) if not is_hole(value))
+        result = np.empty(len(ordered), dtype=values.dtype)
+        result[:] = ordered
+        return result
+    found = np.unique(values)
+    return found[~np.isnan(found)] if found.dtype.kind == "f" else found
+
+
+def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
+    """Position of each value among the levels; `MISSING` for a hole, `UNSEEN` for anything else."""
+    known = (
+        levels
+        if isinstance(levels, np.ndarray)
+        else np.asarray(levels, dtype=None if values.dtype.kind in "biuf" else object)
+    )
+    offset = _offset(values)
+    if offset is not None and known.dtype.kind in "biuf":
+        shifted = _shifted(values, offset)
+        table = np.full(int(shifted.max(initial=0)) + 1, UNSEEN, dtype=np.int32)
+        place = known.astype(np.float64) - offset
+        inside = (place >= 0) & (place < len(table)) & (place == np.floor(place))
+        table[place[inside].astype(np.intp)] = np.flatnonzero(inside)
+        return table[shifted]
+    place_of = {value: p for p, value in enumerate(known.tolist())}
+    listed = values.tolist()
+    codes = np.fromiter((place_of.get(value, UNSEEN) for value in listed), dtype=np.int32, count=len(listed))
+    if (codes == UNSEEN).any():
+        for i in np.flatnonzero(codes == UNSEEN):
+            codes[i] = MISSING if is_hole(listed[i]) else UNSEEN
+    return codes
+
+
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Class code of each label; a hole or an unknown label is an error that says what to do."""
+    codes = encode(labels, classes)
+    if codes.min(initial=0) < 0:
+        row = int(np.flatnonzero(codes < 0)[0])
+        if codes[row] == MISSING:
+            raise DataError(f"row {row} has no label (Input y contains NaN or None); leave such rows out")
+        strange = distinct(labels[codes == UNSEEN])
+        near = difflib.get_close_matches(str(strange[0]), [str(c) for c in classes], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise DataError(
+            f"The target label(s) {strange} in y do not exist in the initial classes {classes} (row {row}){hint}"
+        )
+    return codes
+
+
+def is_hole(value: Any) -> bool:
+    """Whether a value is missing: None or not equal to itself (NaN, NaT, pandas.NA answers neither)."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
+
+
+def _offset(values: NDArray[Any]) -> int | None:
+    """The smallest of integers that lie close together, or None where a table look-up does not serve."""
+    if values.dtype.kind == "b":
+        return 0
+    if values.dtype.kind not in "iu" or not len(values):
+        return None
+    low, high = int(values.min()), int(values.max())
+    return low if high - low < max(SMALL_RANGE, 4 * len(values)) else None
+
+
+def _shifted(values: NDArray[Any], offset: int) -> NDArray[np.intp]:
+    if values.dtype.kind == "b":
+        return values.astype(np.intp)
+    return (values - values.dtype.type(offset)).astype(np.intp)

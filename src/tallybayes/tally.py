@@ -1,0 +1,361 @@
+"""Sufficient statistics and their algebra: what was counted.
+
+Fitting is tallying. A tally of rows is added (``a + b``: rows of both), subtracted (``a - b``: rows taken back) and
+scaled (``0.5 * a``: rows that count half). Counts are exact below 2**53; moments are centred and merged with the
+between-means term (Chan, Golub and LeVeque 1979), never as raw sums of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import Array, Batch, Encoded, Labels, Matrix
+from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
+from tallybayes.parallel import map_rows, threads_for
+from tallybayes.schema import Column, NumberedColumns, Schema, plural, positions
+
+ROUNDING = 1e-12  # what a subtraction may leave of a weight and still mean "nothing"
+
+
+@dataclass(frozen=True)
+class Index:
+    """Where the entries of an axis go in a larger one; the rest of the larger one is zero."""
+
+    places: NDArray[np.intp]  # position of each old entry
+    size: int  # length of the larger axis
+    n_levels: NDArray[np.int64] | None = None  # (d,) cells of each column, where the axis is one of cells
+
+    def spread(self, table: Array, axis: int) -> Array:
+        """The table with its entries moved to their places."""
+        if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
+            return table
+        larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]))
+        larger[(slice(None),) * axis + (self.places,)] = table
+        return larger
+
+
+class Summary(Protocol):
+    """Statistics of one block of columns; frozen; the class is always the first axis."""
+
+    def __add__(self, other: Any, /) -> Self: ...
+    def __sub__(self, other: Any, /) -> Self: ...
+    def __mul__(self, factor: float, /) -> Self: ...
+    def align(self, classes: Index, cells: Index) -> Self: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Weighted counts of levels, words or events.
+
+    Parameters
+    ----------
+    count : ndarray of shape (K, m)
+        Σ w·x over the rows of each class: a cell for every level of every categorical column, or one a column.
+    weight : ndarray of shape (K, d) or (K, 1)
+        Σ w over the rows where the column has a value; one column when all columns share it.
+    n_levels : ndarray of shape (d,), optional
+        Number of cells of each column; None when every column is one cell.
+
+    Examples
+    --------
+    >>> Counts(np.array([[2.0, 3.0]]), np.array([[5.0]])) - Counts(np.array([[1.0, 0.0]]), np.array([[1.0]]))
+    Counts(1 class, 2 cells, weight 4)
+    """
+
+    count: Array
+    weight: Array
+    n_levels: NDArray[np.int64] | None = None
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.count + other.count, self.weight + other.weight, self.n_levels)
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(take_back(self.count, other.count), take_back(self.weight, other.weight), self.n_levels)
+
+    def __mul__(self, factor: float) -> Counts:
+        return Counts(self.count * factor, self.weight * factor, self.n_levels)
+
+    def align(self, classes: Index, cells: Index) -> Counts:
+        """Re-index onto a larger set of classes and levels."""
+        count = cells.spread(classes.spread(self.count, 0), 1)
+        return Counts(count, classes.spread(self.weight, 0), None if self.n_levels is None else cells.n_levels)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields by name, for the file."""
+        levels = {} if self.n_levels is None else {"n_levels": self.n_levels}
+        return {"count": self.count, "weight": self.weight, **levels}
+
+    def __repr__(self) -> str:
+        n_classes, cells = self.count.shape
+        total = self.weight.max(axis=1, initial=0.0).sum()
+        return f"Counts({plural(n_classes, 'class')}, {plural(cells, 'cell')}, weight {total:g})"
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted centred moments of numbers, shape (K, d) each.
+
+    Parameters
+    ----------
+    weight : ndarray
+        Σ w over the rows where the column has a value. Missing cells add none, so columns of a class may differ.
+    mean : ndarray
+        Σ w·x / Σ w; zero where nothing was seen.
+    m2 : ndarray
+        Σ w·(x − mean)².
+
+    Examples
+    --------
+    >>> one = Moments(np.array([[2.0]]), np.array([[1.0]]), np.array([[2.0]]))  # the values 0 and 2
+    >>> (one + one).m2
+    array([[4.]])
+    """
+
+    weight: Array
+    mean: Array
+    m2: Array
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        delta = other.mean - self.mean
+        mean = np.where(self.weight > 0, self.mean + delta * share, other.mean)
+        return Moments(weight, mean, self.m2 + other.m2 + delta**2 * self.weight * share)
+
+    def __sub__(self, other: Moments) -> Moments:
+        weight = take_back(self.weight, other.weight)
+        left = weight > 0
+        ratio = np.divide(other.weight, weight, out=np.zeros_like(weight), where=left)
+        delta = np.where(left, self.mean - other.mean, 0.0)
+        m2 = np.where(left, self.m2 - other.m2 - delta**2 * self.weight * ratio, 0.0)
+        # What rounding may leave: a share of the squares that went in, or of the values they came from.
+        slack = 1e-9 * self.m2 + 1e-12 * self.weight * self.mean**2 + np.finfo(float).tiny
+        if np.any(m2 < -slack):
+            raise UnlearnError(NEVER_LEARNED)
+        return Moments(weight, np.where(left, self.mean + delta * ratio, 0.0), np.maximum(m2, 0.0))
+
+    def __mul__(self, factor: float) -> Moments:
+        return Moments(self.weight * factor, self.mean if factor else self.mean * 0.0, self.m2 * factor)
+
+    def align(self, classes: Index, cells: Index) -> Moments:
+        """Re-index onto a larger set of classes; numbers have no levels."""
+        return Moments(*(classes.spread(field, 0) for field in (self.weight, self.mean, self.m2)))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields by name, for the file."""
+        return {"weight": self.weight, "mean": self.mean, "m2": self.m2}
+
+    def merged(self) -> Moments:
+        """The moments with all classes taken as one, shape (1, d)."""
+        weight = self.weight.sum(axis=0)
+        known = weight > 0
+        mean = np.divide((self.weight * self.mean).sum(axis=0), weight, out=np.zeros_like(weight), where=known)
+        # Σ w·mean / Σ w once more about that mean: the second pass takes out what the first rounded away.
+        step = (self.weight * (self.mean - mean)).sum(axis=0)
+        mean = mean + np.divide(step, weight, out=np.zeros_like(weight), where=known)
+        between = (self.weight * (self.mean - mean) ** 2).sum(axis=0)
+        return Moments(weight[None], mean[None], (self.m2.sum(axis=0) + between)[None])
+
+    def __repr__(self) -> str:
+        n_classes, d = self.weight.shape
+        total = self.weight.max(axis=1, initial=0.0).sum()
+        return f"Moments({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total:g})"
+
+
+@dataclass(frozen=True)
+class Block:
+    """The summary of one block and the positions of its columns in the schema."""
+
+    columns: Sequence[int]
+    summary: Summary
+
+
+class Counter(Protocol):
+    """What a tally needs of a family."""
+
+    def tally(self, x: Any, labels: Labels, n_classes: int) -> Summary: ...
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All that a model learned from rows: class weights and one summary per block of columns.
+
+    Parameters
+    ----------
+    schema : Schema
+        Columns and classes; where two vocabularies meet, they are united by name.
+    class_weight : ndarray of shape (K,)
+        Σ w over the rows of each class.
+    blocks : mapping of str to Block
+        Summaries by block name.
+
+    Examples
+    --------
+    >>> from tallybayes import Tally, families
+    >>> north = Tally.of(np.array([[1.0], [3.0]]), ["no", "yes"], families.Gaussian())
+    >>> south = Tally.of(np.array([[5.0]]), ["yes"], families.Gaussian())
+    >>> north + south
+    Tally(3 rows; no: 1, yes: 2; 1 column)
+    >>> north + south - south
+    Tally(2 rows; no: 1, yes: 1; 1 column)
+    """
+
+    schema: Schema
+    class_weight: Array
+    blocks: Mapping[str, Block]
+
+    @classmethod
+    def empty(cls) -> Tally:
+        """The tally of no rows: adding it changes nothing."""
+        return cls(Schema((), ()), np.zeros(0), {})
+
+    @classmethod
+    def of(cls, data: Any, target: Any = None, /, *args: Any, **options: Any) -> Tally:
+        """Count data of any kind that a source knows.
+
+        Parameters
+        ----------
+        data : array or sparse matrix of shape (n, d)
+        target : array-like of shape (n,)
+            Class labels.
+        *args, **options
+            Passed to the source; for arrays the family, and ``weight``, ``names``, ``classes``, ``n_jobs``.
+
+        Returns
+        -------
+        Tally
+        """
+        for accepts, count in SOURCES:
+            if accepts(data):
+                return count(data, target, *args, **options)
+        raise DataError(f"cannot count a {type(data).__name__}; pass a NumPy array or a SciPy sparse matrix")
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
+        schema = self.schema.unite(other.schema)
+        mine, theirs = self.align(schema), other.align(schema)
+        return replace(mine, class_weight=mine.class_weight + theirs.class_weight, blocks=mine._paired(theirs, add))
+
+    def __radd__(self, start: int) -> Tally:
+        return self if start == 0 else NotImplemented  # so that sum() works
+
+    def __sub__(self, other: Tally) -> Tally:
+        if other.is_empty:
+            return self
+        if self.schema.unite(other.schema) != self.schema:
+            raise UnlearnError(f"{NEVER_LEARNED} (they hold classes or levels that it has never seen)")
+        theirs = other.align(self.schema)
+        class_weight = take_back(self.class_weight, theirs.class_weight)
+        return replace(self, class_weight=class_weight, blocks=self._paired(theirs, lambda a, b: a - b))
+
+    def __mul__(self, factor: float) -> Tally:
+        if not (np.isfinite(factor) and factor >= 0):
+            raise DataError(f"a tally can be scaled by a number of at least 0, not by {factor!r}")
+        blocks = {name: Block(b.columns, b.summary * factor) for name, b in self.blocks.items()}
+        return replace(self, class_weight=self.class_weight * factor, blocks=blocks)
+
+    __rmul__ = __mul__
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether this is the tally of no rows over no columns."""
+        return not self.blocks and not self.schema.classes
+
+    def align(self, schema: Schema) -> Tally:
+        """Re-index onto a schema that has at least the classes and levels of this one."""
+        if schema == self.schema:
+            return self
+        classes = Index(positions(self.schema.classes, schema.classes), len(schema.classes))
+        blocks = {
+            name: Block(b.columns, b.summary.align(classes, _cells(b.columns, self.schema, schema)))
+            for name, b in self.blocks.items()
+        }
+        return Tally(schema, classes.spread(self.class_weight, 0), blocks)
+
+    def _paired(self, other: Tally, combine: Callable[[Any, Any], Any]) -> dict[str, Block]:
+        if self.blocks.keys() != other.blocks.keys():
+            raise SchemaError(
+                f"a tally of {sorted(self.blocks)} meets a tally of {sorted(other.blocks)}; count both alike"
+            )
+        return {
+            name: Block(mine.columns, combine(mine.summary, other.blocks[name].summary))
+            for name, mine in self.blocks.items()
+        }
+
+    def __repr__(self) -> str:
+        shown = [f"{label}: {weight:g}" for label, weight in zip(self.schema.classes, self.class_weight, strict=True)]
+        classes = ", ".join(shown[:8] + (["…"] if len(shown) > 8 else []))
+        rows = "1 row" if self.class_weight.sum() == 1 else f"{self.class_weight.sum():,g} rows"
+        return f"Tally({rows}; {classes}; {plural(len(self.schema.columns), 'column')})"
+
+
+NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
+
+# Where rows come from: (accepts(data), count(data, target, …)); `tallybayes.sources` fills the list.
+SOURCES: list[tuple[Callable[[Any], bool], Callable[..., Tally]]] = []
+
+
+def count(batch: Batch, families: Mapping[str, Counter], n_jobs: int | None = None) -> Tally:
+    """Tally a batch: ranges of rows on all cores, each its own tally, added up."""
+    threads = min(threads_for(batch.size, n_jobs), max(batch.n_rows, 1))
+    step = max(1, -(-batch.n_rows // threads))
+    return reduce(add, map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads))
+
+
+def _count_rows(batch: Batch, families: Mapping[str, Counter], first: int, last: int) -> Tally:
+    part, n_classes = batch.rows(first, last), len(batch.schema.classes)
+    assert part.labels is not None
+    labels = part.labels
+
+    def summary(name: str, block: Encoded) -> Block:
+        tallied = named_cells(families[name].tally, batch.schema, block.columns, first)
+        return Block(block.columns, tallied(block.x, labels, n_classes))
+
+    blocks = {name: summary(name, block) for name, block in part.blocks.items()}
+    return Tally(batch.schema, labels.class_weight(n_classes), blocks)
+
+
+def named_cells(work: Callable[..., Any], schema: Schema, columns: Sequence[int], first: int) -> Callable[..., Any]:
+    """Make a family's complaint about a cell name the column and the row of the whole data."""
+
+    def run(x: Matrix, *args: Any) -> Any:
+        try:
+            return work(x, *args)
+        except CellError as error:
+            raise error.named([schema.columns[c].name for c in columns], first) from None
+
+    return run
+
+
+def take_back(mine: Array, theirs: Array) -> Array:
+    """Subtract weights; what rounding leaves is zero, and less than that was never there."""
+    left = mine - theirs
+    slack = ROUNDING * np.maximum(mine, 1e-300)
+    if np.any(left < -slack):
+        raise UnlearnError(NEVER_LEARNED)
+    return np.where(np.abs(left) <= slack, 0.0, left)
+
+
+def _cells(columns: Sequence[int], mine: Schema, larger: Schema) -> Index:
+    """Where each cell of a block goes: a column has a cell for every level, or one."""
+
+    def levels(column: Column) -> Sequence[Any]:
+        return range(1) if column.levels is None else column.levels
+
+    if isinstance(larger.columns, NumberedColumns):
+        return Index(np.arange(len(columns)), len(columns), np.ones(len(columns), dtype=np.int64))
+    n_levels = np.array([len(levels(larger.columns[c])) for c in columns], dtype=np.int64)
+    starts = np.cumsum(n_levels) - n_levels
+    places = [
+        s + positions(levels(mine.columns[c]), levels(larger.columns[c])) for s, c in zip(starts, columns, strict=True)
+    ]
+    return Index(np.concatenate(places), int(n_levels.sum()), n_levels)
