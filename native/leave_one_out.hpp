@@ -16,29 +16,36 @@ struct GaussianTally {
 };
 
 struct LooScratch {
-    double* tile;      // (d, kLanes)
-    double* variance;  // (K, d) with every row in, without epsilon
-    double* floored;   // (K, d) the same with epsilon
-    double* log_norm;  // (K, d) log(2 pi floored)
-    double* within;    // (d, 2) m2 and weight summed over the classes
-    double* rest;      // (d, 3) for one row: mean of its class, variance, mean of all, each without the row
+    double* tile;       // (d, kLanes) values
+    double* own_mean;   // (d, kLanes) mean of the lane's own class without the lane's row
+    double* own_var;    // (d, kLanes) variance that goes with it, epsilon included
+    double* all_mean;   // (d, kLanes) mean over all classes without the lane's row
+    double* all_var;    // (d, kLanes) variance that goes with it
+    double* variance;   // (K, d) with every row in, without epsilon
+    double* scale;      // (K, d) 1 / (variance + epsilon)
+    double* log_norm;   // (K, d) log(2 pi (variance + epsilon))
+    double* within;     // (d, 2) m2 and weight summed over the classes
 };
 
 constexpr Index kProduct = 16;  // ratios multiplied together before one logarithm is taken
+constexpr double kLog2Pi = 1.8378770664093454836;
 
-struct Rest {
-    double weight, mean, m2;
-};
-
-// What is left when a value is taken out; nothing is left when its weight was all there was.
-TB_INLINE Rest without(double weight, double mean, double m2, double w, double value) {
-    const double rest = weight - w;
-    if (!(rest > 1e-12 * weight)) return {0.0, 0.0, 0.0};
-    const double z = value - mean, left = m2 - w * z * z * (weight / rest);
-    return {rest, mean - z * (w / rest), left > 0.0 ? left : 0.0};
-}
+TB_INLINE double at_least(double value, double least) { return value > least ? value : least; }
 
 TB_INLINE double per_weight(double m2, double weight) { return weight > 0.0 && m2 > 0.0 ? m2 / weight : 0.0; }
+
+// What is left of moments when a value is taken out: nothing (weight 0) when its weight was all there was.
+struct Rest {
+    double weight, mean, variance, m2;
+};
+
+TB_INLINE Rest without(double weight, double mean, double m2, double w, double value) {
+    const double left = weight - w;
+    const bool some = left > 1e-12 * weight;
+    const double inverse = 1.0 / (some ? left : 1.0), z = value - mean;
+    const double rest = at_least(m2 - w * z * z * (weight * inverse), 0.0);
+    return {some ? left : 0.0, some ? mean - z * (w * inverse) : 0.0, some ? rest * inverse : 0.0, some ? rest : 0.0};
+}
 
 // Variances with every row in; a class that has no value in a column borrows the merged ones, as `estimate` does.
 TB_INLINE void full_variances(const GaussianTally& t, Index d, const LooScratch& s) {
@@ -52,120 +59,150 @@ TB_INLINE void full_variances(const GaussianTally& t, Index d, const LooScratch&
             if (t.shared) v = per_weight(m2, weight);
             else if (t.weight[c] > 0.0) v = per_weight(t.m2[c], t.weight[c]);
             s.variance[c] = v;
-            s.floored[c] = v + t.epsilon > t.least ? v + t.epsilon : t.least;
-            s.log_norm[c] = std::log(s.floored[c]) + 1.8378770664093454836;
+            const double floored = at_least(v + t.epsilon, t.least);
+            s.scale[c] = 1.0 / floored;
+            s.log_norm[c] = std::log(floored) + kLog2Pi;
         }
     }
 }
 
-// The variance floor of each lane without its row. A cell that was the only value of its column becomes a hole:
-// without it nothing is known of the column.
-TB_INLINE void lane_floors(const GaussianTally& t, Index d, Index rows, const double* weight, double* tile,
-                           double* epsilon) {
+// The variance floor of each lane without its row, and the merged moments without it. A cell that was the only value
+// of its column becomes a hole: without it nothing is known of the column.
+TB_INLINE void lane_floors(const GaussianTally& t, Index d, const double* weight, const LooScratch& s, double* epsilon) {
     for (Index r = 0; r < kLanes; ++r) epsilon[r] = 0.0;
     for (Index j = 0; j < d; ++j) {
         const double all = per_weight(t.all_m2[j], t.all_weight[j]);
-        for (Index r = 0; r < rows; ++r) {
-            double& value = tile[j * kLanes + r];
-            double v = all;
-            if (value == value) {
-                const Rest rest = without(t.all_weight[j], t.all_mean[j], t.all_m2[j], weight[r], value);
-                v = per_weight(rest.m2, rest.weight);
-                if (!(rest.weight > 0.0)) value = std::numeric_limits<double>::quiet_NaN();
-            }
+        double *lane = s.tile + j * kLanes, *mean = s.all_mean + j * kLanes, *var = s.all_var + j * kLanes;
+        for (Index r = 0; r < kLanes; ++r) {
+            const Rest rest = without(t.all_weight[j], t.all_mean[j], t.all_m2[j], weight[r], lane[r]);
+            const bool seen = lane[r] == lane[r];
+            const double v = seen ? rest.variance : all;
             epsilon[r] = v > epsilon[r] ? v : epsilon[r];
+            mean[r] = rest.mean, var[r] = rest.variance;
+            lane[r] = rest.weight > 0.0 ? lane[r] : std::numeric_limits<double>::quiet_NaN();
         }
     }
     for (Index r = 0; r < kLanes; ++r) epsilon[r] *= t.var_smoothing;
 }
 
-// All lanes under class k when only the floor has moved: sum of z^2 / v + log(2 pi v), the logarithms of the moved
-// variances taken a product at a time.
-TB_INLINE void lanes_of_class(const GaussianTally& t, Index d, Index k, const double* tile, const double* epsilon,
-                              const double* weight, const LooScratch& s, Index rows, double* total) {
-    double sum[kLanes], ratio[kLanes];
-    for (Index r = 0; r < kLanes; ++r) sum[r] = 0.0, ratio[r] = 1.0;
+// Mean and variance of each lane's own class without the lane's row. Answers the first lane whose row weighs more
+// than its class, or kNone.
+template <bool shared>
+TB_INLINE Index own_moments(const GaussianTally& t, Index d, Index rows, const std::int32_t* codes, const double* weight,
+                            const double* epsilon, const LooScratch& s) {
+    double strange[kLanes] = {0.0};
+    for (Index j = 0; j < d; ++j) {
+        const double *lane = s.tile + j * kLanes, *all_mean = s.all_mean + j * kLanes, *all_var = s.all_var + j * kLanes;
+        double *own_mean = s.own_mean + j * kLanes, *own_var = s.own_var + j * kLanes;
+        const double within = s.within[2 * j], within_weight = s.within[2 * j + 1];
+        for (Index r = 0; r < kLanes; ++r) {
+            const Index c = codes[r] * d + j;
+            const double w = weight[r], full = t.weight[c], m2 = t.m2[c];
+            const Rest own = without(full, t.mean[c], m2, w, lane[r]);
+            const bool some = own.weight > 0.0;
+            double v = some ? own.variance : all_var[r];
+            if (shared) v = per_weight(within - m2 + own.m2, within_weight - w);
+            own_mean[r] = some ? own.mean : all_mean[r];
+            own_var[r] = at_least(v + epsilon[r], t.least);
+            strange[r] = lane[r] == lane[r] && w > full * (1.0 + 1e-9) ? 1.0 : strange[r];
+        }
+    }
+    for (Index r = 0; r < rows; ++r)
+        if (strange[r] > 0.0) return r;
+    return kNone;
+}
+
+// Takes the logarithm of what has been multiplied up, every kProduct columns and at the end.
+TB_INLINE void fold(Index j, Index d, double* ratio, double* total) {
+    if (j % kProduct != kProduct - 1 && j != d - 1) return;
+    for (Index r = 0; r < kLanes; ++r) {
+        if (ratio[r] != 1.0) total[r] += std::log(ratio[r]);
+        ratio[r] = 1.0;
+    }
+}
+
+// Σ z²/v + log(2πv) of all lanes under class k when only the floor has moved. For a small move of the floor 1/v
+// and log v come from the first terms of their series, whose error is below rounding; a large one is divided out.
+TB_INLINE void lanes_of_class(const GaussianTally& t, Index d, Index k, const double* epsilon, const LooScratch& s,
+                              double* total) {
+    double ratio[kLanes], moved[kLanes], largest = 0.0;
+    for (Index r = 0; r < kLanes; ++r) {
+        total[r] = 0.0, ratio[r] = 1.0, moved[r] = epsilon[r] - t.epsilon;
+        largest = std::fabs(moved[r]) > largest ? std::fabs(moved[r]) : largest;
+    }
     for (Index j = 0; j < d; ++j) {
         const Index c = k * d + j;
-        const double* lane = tile + j * kLanes;
-        if (t.weight[c] > 0.0) {
-            const double mean = t.mean[c], v0 = s.variance[c], scale = 1.0 / s.floored[c], norm = s.log_norm[c];
-            const double least = t.least;
+        const double* lane = s.tile + j * kLanes;
+        const double mean = t.mean[c], v0 = s.variance[c], scale = s.scale[c], norm = s.log_norm[c];
+        if (t.weight[c] > 0.0 && largest * scale < 1e-4 && v0 + t.epsilon > 2.0 * t.least) {
             for (Index r = 0; r < kLanes; ++r) {
-                const double moved = v0 + epsilon[r], v = moved > least ? moved : least, z = lane[r] - mean;
+                const double q = moved[r] * scale, z = lane[r] - mean;
                 const bool seen = lane[r] == lane[r];
-                sum[r] += seen ? z * z / v + norm : 0.0;
-                ratio[r] *= seen ? v * scale : 1.0;
+                const double inverse = scale * (1.0 - q * (1.0 - q * (1.0 - q)));
+                const double log_ratio = q * (1.0 - q * (0.5 - q * (1.0 / 3.0 - q * 0.25)));
+                total[r] += seen ? z * z * inverse + norm + log_ratio : 0.0;
             }
         } else {
-            for (Index r = 0; r < rows; ++r) {
-                if (lane[r] != lane[r]) continue;
-                const Rest all = without(t.all_weight[j], t.all_mean[j], t.all_m2[j], weight[r], lane[r]);
-                const double moved = per_weight(all.m2, all.weight) + epsilon[r], v = moved > t.least ? moved : t.least;
-                const double z = lane[r] - all.mean;
-                sum[r] += z * z / v + std::log(v) + 1.8378770664093454836;
+            for (Index r = 0; r < kLanes; ++r) {
+                const bool known = t.weight[c] > 0.0, seen = lane[r] == lane[r];
+                // The class has no value here and borrows the merged ones, which the row has left as well.
+                const double m = known ? mean : s.all_mean[j * kLanes + r];
+                const double raw = known ? v0 : s.all_var[j * kLanes + r];
+                const double v = at_least(raw + epsilon[r], t.least), z = lane[r] - m;
+                total[r] += seen ? z * z / v + norm : 0.0;
+                ratio[r] *= seen ? v * scale : 1.0;
             }
         }
-        if (j % kProduct == kProduct - 1 || j == d - 1)
-            for (Index r = 0; r < kLanes; ++r) {
-                if (ratio[r] != 1.0) sum[r] += std::log(ratio[r]);
-                ratio[r] = 1.0;
-            }
+        fold(j, d, ratio, total);
     }
-    for (Index r = 0; r < kLanes; ++r) total[r] = sum[r];
+}
+
+// The same for each lane's own class, or with a shared variance for class k: both without the lane's row.
+template <bool shared>
+TB_INLINE void lanes_without(const GaussianTally& t, Index d, Index k, const std::int32_t* codes, const LooScratch& s,
+                             double* total) {
+    double ratio[kLanes];
+    for (Index r = 0; r < kLanes; ++r) total[r] = 0.0, ratio[r] = 1.0;
+    for (Index j = 0; j < d; ++j) {
+        const double *lane = s.tile + j * kLanes, *all_mean = s.all_mean + j * kLanes;
+        const double *own_mean = s.own_mean + j * kLanes, *own_var = s.own_var + j * kLanes;
+        for (Index r = 0; r < kLanes; ++r) {
+            const Index y = shared ? k : static_cast<Index>(codes[r]), c = y * d + j;
+            const double other = t.weight[c] > 0.0 ? t.mean[c] : all_mean[r];
+            const double z = lane[r] - (y == codes[r] ? own_mean[r] : other);
+            const bool seen = lane[r] == lane[r];
+            total[r] += seen ? z * z / own_var[r] + s.log_norm[c] : 0.0;
+            ratio[r] *= seen ? own_var[r] * s.scale[c] : 1.0;
+        }
+        fold(j, d, ratio, total);
+    }
 }
 
 // out[row][class] = log density of the row under the class, the row itself left out of every moment: its class's
 // mean and variance, the shared variance, and the variance floor that all classes add. Answers the row that weighs
 // more than its class does (it was never learned), or kNone.
-template <class T>
+template <class T, bool shared>
 TB_INLINE Index gaussian_leave_one_out(const Matrix<T>& x, const Hard& labels, const GaussianTally& t,
                                        const LooScratch& s, double* out) {
     const Index d = x.d, n_classes = t.n_classes;
     full_variances(t, d, s);
     for (Index first = 0; first < x.n; first += kLanes) {
         const Index rows = first + kLanes < x.n ? kLanes : x.n - first;
-        const double* weight = labels.weight + first;
-        double epsilon[kLanes], total[kLanes];
+        std::int32_t codes[kLanes] = {0};
+        double weight[kLanes] = {0.0}, epsilon[kLanes], total[kLanes];
+        for (Index r = 0; r < rows; ++r) codes[r] = labels.codes[first + r], weight[r] = labels.weight[first + r];
         pack(x, first, rows, s.tile);
-        lane_floors(t, d, rows, weight, s.tile, epsilon);
-        for (Index k = 0; !t.shared && k < n_classes; ++k) {
-            lanes_of_class(t, d, k, s.tile, epsilon, weight, s, rows, total);
+        lane_floors(t, d, weight, s, epsilon);
+        const Index strange = own_moments<shared>(t, d, rows, codes, weight, epsilon, s);
+        if (strange != kNone) return first + strange;
+        for (Index k = 0; k < n_classes; ++k) {
+            if (shared) lanes_without<true>(t, d, k, codes, s, total);
+            else lanes_of_class(t, d, k, epsilon, s, total);
             for (Index r = 0; r < rows; ++r) out[(first + r) * n_classes + k] = -0.5 * total[r];
         }
-        for (Index r = 0; r < rows; ++r) {  // the row's own class, and all classes when they share a variance
-            const Index y = labels.codes[first + r];
-            const double w = weight[r];
-            for (Index j = 0; j < d; ++j) {
-                const double value = s.tile[j * kLanes + r];
-                const Index c = y * d + j;
-                if (value != value) continue;
-                if (w > t.weight[c] * (1.0 + 1e-9)) return first + r;
-                const Rest all = without(t.all_weight[j], t.all_mean[j], t.all_m2[j], w, value);
-                const Rest own = without(t.weight[c], t.mean[c], t.m2[c], w, value);
-                double v = per_weight(all.m2, all.weight);
-                if (t.shared) v = per_weight(s.within[2 * j] - t.m2[c] + own.m2, s.within[2 * j + 1] - w);
-                else if (own.weight > 0.0) v = per_weight(own.m2, own.weight);
-                s.rest[3 * j] = own.weight > 0.0 ? own.mean : all.mean;
-                s.rest[3 * j + 1] = v + epsilon[r] > t.least ? v + epsilon[r] : t.least;
-                s.rest[3 * j + 2] = all.mean;
-            }
-            for (Index k = t.shared ? 0 : y; k < (t.shared ? n_classes : y + 1); ++k) {
-                double sum = 0.0, ratio = 1.0;
-                for (Index j = 0; j < d; ++j) {
-                    const double value = s.tile[j * kLanes + r];
-                    const Index c = k * d + j;
-                    if (value == value) {
-                        const double mean = k == y ? s.rest[3 * j] : t.weight[c] > 0.0 ? t.mean[c] : s.rest[3 * j + 2];
-                        const double v = s.rest[3 * j + 1], z = value - mean;
-                        sum += z * z / v + s.log_norm[c];
-                        ratio *= v / s.floored[c];
-                    }
-                    if (j % kProduct == kProduct - 1 || j == d - 1) sum += std::log(ratio), ratio = 1.0;
-                }
-                out[(first + r) * n_classes + k] = -0.5 * sum;
-            }
-        }
+        if (shared) continue;
+        lanes_without<false>(t, d, 0, codes, s, total);
+        for (Index r = 0; r < rows; ++r) out[(first + r) * n_classes + codes[r]] = -0.5 * total[r];
     }
     return kNone;
 }

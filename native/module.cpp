@@ -78,7 +78,10 @@ tb::Csr<T, I> csr(const Vector<T>& data, const Vector<I>& column, const Vector<I
         return tb::gaussian_scores(x, p, tile, out);                                                                  \
     }                                                                                                                 \
     TB_CLONES Index run_loo(const tb::Matrix<T>& x, const tb::Hard& l, const tb::GaussianTally& t,                    \
-                            const tb::LooScratch& s, double* out) { return tb::gaussian_leave_one_out(x, l, t, s, out); }
+                            const tb::LooScratch& s, double* out) {                                                   \
+        return t.shared ? tb::gaussian_leave_one_out<T, true>(x, l, t, s, out)                                        \
+                        : tb::gaussian_leave_one_out<T, false>(x, l, t, s, out);                                      \
+    }
 TB_FLOATS(TB_FLOAT_CLONES)
 
 #define TB_INTEGER_CLONES(T)                                                                                      \
@@ -129,13 +132,13 @@ void bind_floats(nb::module_& m) {
         const Index k = rows(weight), d = cols(weight);
         require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 &&
                 cols(all) == d && rows(out) == rows(x) && cols(out) == k, "moments do not fit the matrix");
-        std::vector<double> scratch(static_cast<std::size_t>(d * tb::kLanes + 3 * k * d + 5 * d));
-        double* p = scratch.data();
+        const Index lanes = d * tb::kLanes;
+        std::vector<double> scratch(static_cast<std::size_t>(5 * lanes + 3 * k * d + 2 * d));
+        double *p = scratch.data(), *q = p + 5 * lanes;
         const tb::GaussianTally tally{weight.data(), mean.data(), m2.data(), all.data(), all.data() + d, all.data() + 2 * d,
                                       k, var_smoothing, epsilon, least, shared};
-        double* q = p + d * tb::kLanes;
         return run_loo(view(x), hard(codes, weights, rows(x), k), tally,
-                       {p, q, q + k * d, q + 2 * k * d, q + 3 * k * d, q + 3 * k * d + 2 * d}, out.data());
+                       {p, p + lanes, p + 2 * lanes, p + 3 * lanes, p + 4 * lanes, q, q + k * d, q + 2 * k * d, q + 3 * k * d}, out.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), "all"_a.noconvert(),
        "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "out"_a.noconvert(), Release());
     m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, const Out& count, const Out& weight) {

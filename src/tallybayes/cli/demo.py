@@ -1,0 +1,83 @@
+"""``tallybayes demo``: the tennis example, learned, shown and worked out."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from importlib.resources import files
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from tallybayes.errors import DataError, SettingError
+from tallybayes.explain import Worked, level_ratios, prior_ratios, worked
+from tallybayes.families import Categorical
+from tallybayes.model import Model, Settings
+from tallybayes.sources import Tally
+
+DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
+
+
+def run(options: argparse.Namespace) -> None:
+    """Learn the table and print what was learned."""
+    if not options.alpha >= 0:
+        raise SettingError(f"--alpha must be at least 0, not {options.alpha:g}")
+    model = learn_tennis(options.alpha)
+    day = dict(_pair(text) for text in options.values) or DAY
+    work = worked(model, day)
+    if options.json:
+        print(json.dumps(work.as_dict(), indent=2))
+        return
+    show(model, work, Console(highlight=False))
+
+
+def learn_tennis(alpha: float) -> Model:
+    """Learn the 14 days that ship with the package."""
+    with (files("tallybayes") / "data" / "tennis.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    table = np.array(rows, dtype=object)
+    family = Categorical(alpha=alpha)
+    return Model(Settings({family.name: family}), Tally.of(table[:, :-1], table[:, -1], family, names=header[:-1]))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise DataError(f"expected COLUMN=VALUE, got {text!r}; for example outlook=sunny")
+    return name.strip(), value.strip()
+
+
+def show(model: Model, work: Worked, console: Console) -> None:
+    """Print the tables and the worked prediction."""
+    classes = [str(label) for label in model.schema.classes]
+    days = model.tally.class_weight.sum()
+    console.print(f"[bold]Will they play tennis?[/] Learned from {days:g} days, one pass.\n")
+    for ratio, label in zip(prior_ratios(model), classes, strict=True):
+        console.print(f"  P(play={label}) = {ratio} = {float(ratio):.3f}")
+    console.print()
+    learned = Table("column", "value", *(f"P(value | {label})" for label in classes), box=box.SIMPLE_HEAD)
+    for column in model.schema.columns:
+        for i, (level, ratios) in enumerate(zip(column.levels or (), level_ratios(model, column.name), strict=True)):
+            learned.add_row(column.name if i == 0 else "", str(level), *map(str, ratios))
+        learned.add_section()
+    console.print(learned)
+
+    day = ", ".join(f"{factor.column}={factor.value}" for factor in work.factors)
+    console.print(f"[bold]One day worked out:[/] {day}\n")
+    steps = Table("", *classes, box=box.SIMPLE_HEAD)
+    steps.add_row("P(play)", *map(str, work.prior))
+    for factor in work.factors:
+        steps.add_row(f"× P({factor.value} | play)", *map(str, factor.chance))
+    steps.add_section()
+    steps.add_row("= P(day, play)", *(f"{joint:.5f}" for joint in work.joint))
+    steps.add_row(f"÷ P(day) = {work.evidence:.5f}", *(f"[bold]{p:.3f}[/]" for p in work.posterior))
+    console.print(steps)
+    certainty = max(work.posterior)
+    console.print(f"  so [bold]play={work.best}[/] with probability {certainty:.3f}.")
+    if work.evidence == 0:
+        console.print("  No class allows this day (a count of zero vetoes it): this is the prior. Try --alpha 1.")
+    elif 0.0 in work.joint:
+        console.print("  A count of zero vetoes a class outright; --alpha 1 (Laplace) softens it.")
