@@ -14,11 +14,14 @@ _HOME = {
     "ComplementNB": "estimators",
     "GaussianNB": "estimators",
     "MultinomialNB": "estimators",
+    "NaiveBayes": "estimators.mixed",
     "PoissonNB": "estimators",
     "Model": "model",
     "Settings": "model",
     "Tally": "sources",
+    "datasets": "datasets",
     "errors": "errors",
+    "evaluate": "evaluate",
     "families": "families",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,9 @@ class Csr:
             self.data[lo:hi], self.column[lo:hi], self.start[first : last + 1] - self.start[first], self.n_columns
         )
 
-    def every(self, step: int) -> Csr:
-        """Every so-manieth row."""
-        first, length = self.start[:-1][::step], np.diff(self.start)[::step]
+    def take(self, rows: NDArray[Any]) -> Csr:
+        """Some rows, by number."""
+        first, length = self.start[:-1][rows], np.diff(self.start)[rows]
         start = np.concatenate(([0], np.cumsum(length))).astype(self.start.dtype)
         entry = np.repeat(first - start[:-1], length) + np.arange(start[-1])
         return Csr(self.data[entry], self.column[entry], start, self.n_columns)
@@ -70,9 +70,9 @@ class Codes:
         """A range of rows, without copying."""
         return Codes(self.matrix[first:last], self.n_levels)
 
-    def every(self, step: int) -> Codes:
-        """Every so-manieth row, without copying."""
-        return Codes(self.matrix[::step], self.n_levels)
+    def take(self, rows: NDArray[Any]) -> Codes:
+        """Some rows, by number."""
+        return Codes(self.matrix[rows], self.n_levels)
 
 
 Matrix = NDArray[Any] | Csr | Codes
@@ -107,11 +107,32 @@ class Labels:
         """A range of rows, without copying."""
         return Labels(None if self.codes is None else self.codes[first:last], self.weight[first:last])
 
+    def take(self, rows: NDArray[Any]) -> Labels:
+        """Some rows, by number."""
+        return Labels(None if self.codes is None else self.codes[rows], self.weight[rows])
+
     def class_weight(self, n_classes: int) -> Array:
         """Total weight of each class."""
         if self.codes is None:
             return np.asarray(self.weight.sum(axis=0))
         return np.bincount(self.codes, weights=self.weight, minlength=n_classes).astype(np.float64, copy=False)
+
+
+class Rows(Protocol):
+    """Rows that can be counted or scored, a range at a time."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def labels(self) -> Labels | None: ...
+    @property
+    def most_rows(self) -> int | None: ...  # rows worth encoding at a time; None when they are encoded already
+    @property
+    def size(self) -> int: ...
+    def rows(self, first: int, last: int) -> Batch: ...
+    def take(self, rows: NDArray[Any]) -> Rows: ...
 
 
 class Encoded(NamedTuple):
@@ -130,6 +151,10 @@ class Batch:
     n_rows: int
     labels: Labels | None = None
 
+    @property
+    def most_rows(self) -> None:
+        """All rows are encoded already, so any range will do."""
+
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows."""
         if first == 0 and last == self.n_rows:
@@ -141,20 +166,16 @@ class Batch:
             labels=None if self.labels is None else self.labels.rows(first, last),
         )
 
-    def every(self, step: int) -> Batch:
-        """Every so-manieth row: an even spread over the whole."""
-        if step == 1:
-            return self
+    def take(self, rows: NDArray[Any]) -> Batch:
+        """Some rows, by number."""
 
-        def thinned(x: Matrix) -> Matrix:
-            return x[::step] if isinstance(x, np.ndarray) else x.every(step)
+        def taken(x: Matrix) -> Matrix:
+            return x[rows] if isinstance(x, np.ndarray) else x.take(rows)
 
-        labels = self.labels
-        if labels is not None:
-            codes = None if labels.codes is None else np.ascontiguousarray(labels.codes[::step])
-            labels = Labels(codes, np.ascontiguousarray(labels.weight[::step]))
-        blocks = {name: Encoded(b.columns, thinned(b.x)) for name, b in self.blocks.items()}
-        return replace(self, blocks=blocks, n_rows=-(-self.n_rows // step), labels=labels)
+        blocks = {name: Encoded(b.columns, taken(b.x)) for name, b in self.blocks.items()}
+        return replace(
+            self, blocks=blocks, n_rows=len(rows), labels=None if self.labels is None else self.labels.take(rows)
+        )
 
     @property
     def size(self) -> int:

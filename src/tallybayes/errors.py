@@ -33,6 +33,10 @@ class ForbiddenRowWarning(UserWarning):
     """Rows that no class allows were given the prior as their posterior."""
 
 
+class ColumnWarning(UserWarning):
+    """Columns are missing, left over or no evidence; the model goes on without them."""
+
+
 class CellError(DataError):
     """A cell that a family cannot use, before the name of its column is known.
 

@@ -1,4 +1,4 @@
-"""A prediction worked out as in a lecture: prior times likelihoods, as fractions."""
+"""Why a prediction is what it is: the evidence of each column, and the sum worked out as in a lecture."""
 
 from __future__ import annotations
 
@@ -9,12 +9,110 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tallybayes.batch import Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families._family import per_column
 from tallybayes.model import Model
 from tallybayes.schema import Level
 from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one column says: log P(value | label) − log P(value | against), in nats."""
+
+    column: str
+    value: Any
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The evidence for one prediction; prior and evidence add up to the total."""
+
+    label: Level  # the likeliest class
+    against: Level  # the class it is compared with
+    prior: float  # log P(label) − log P(against)
+    evidence: tuple[Evidence, ...]  # strongest first
+    total: float  # log odds of the label
+    posterior: dict[Level, float]  # P(y | x)
+
+    def __str__(self) -> str:
+        parts = [("prior", "", self.prior), *((e.column, _shown(e.value), e.log_odds) for e in self.evidence)]
+        wide = max(len(f"{column} = {value}") for column, value, _ in parts)
+        largest = max((abs(amount) for _, _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
+        lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
+        for column, value, amount in [*parts, ("total", "", self.total)]:
+            name = f"{column} = {value}" if value else column
+            bar = "█" * min(20, round(20 * abs(amount) / largest)) if math.isfinite(amount) else "█" * 20
+            lines.append(f"  {name:{wide}} {amount:+9.3f} {'' if column == 'total' else bar}".rstrip())
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {
+            "label": self.label,
+            "against": self.against,
+            "prior": self.prior,
+            "evidence": [{"column": e.column, "value": e.value, "log_odds": e.log_odds} for e in self.evidence],
+            "total": self.total,
+            "posterior": {str(label): p for label, p in self.posterior.items()},
+        }
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "(missing)"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level | None = None) -> Explanation:
+    """Return the evidence for the prediction of one row.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Rows
+        One row.
+    values : mapping of str to value
+        The same row as a person reads it.
+    against : class label, optional
+        The class to compare with; the runner-up if not given.
+
+    Returns
+    -------
+    Explanation
+    """
+    classes = model.schema.classes
+    if len(classes) < 2:
+        raise DataError("with a single class there is nothing to explain")
+    if against is not None and against not in classes:
+        raise DataError(f"there is no class {against!r}; the model has {', '.join(map(str, classes))}")
+    parts, posterior = model.contributions(batch)[0], model.posterior(batch)[0]
+    ranked = np.argsort(-posterior, kind="stable")
+    best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
+    other = int(ranked[1]) if against is None else classes.index(against)
+    evidence = [
+        Evidence(column.name, values.get(column.name), _minus(parts[best, d], parts[other, d]))
+        for d, column in enumerate(model.schema.columns)
+        if column.kind != "ignored"
+    ]
+    prior = _minus(float(model.log_prior[best]), float(model.log_prior[other]))
+    strongest_first = tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+    return Explanation(
+        classes[best],
+        classes[other],
+        prior,
+        strongest_first,
+        prior + math.fsum(e.log_odds for e in evidence),
+        dict(zip(classes, posterior.tolist(), strict=True)),
+    )
+
+
+def _minus(mine: float, theirs: float) -> float:
+    """The difference of two logs; two impossibilities cancel."""
+    return 0.0 if mine == theirs else float(mine - theirs)
 
 
 class Ratio(NamedTuple):
@@ -150,7 +248,8 @@ def worked(model: Model, row: Mapping[str, Level]) -> Worked:
     ['2/4', '2/3']
     """
     factors = tuple(
-        Factor(column, value, level_ratios(model, column)[_place(model, column, value)]) for column, value in row.items()
+        Factor(column, value, level_ratios(model, column)[_place(model, column, value)])
+        for column, value in row.items()
     )
     return Worked(model.schema.classes, prior_ratios(model), factors)
 

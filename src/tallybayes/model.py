@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Matrix
+from tallybayes.batch import Array, Batch, Matrix, Rows
 from tallybayes.errors import DataError, ForbiddenRowWarning, SettingError, UnlearnError
 from tallybayes.families import Family
 from tallybayes.families._family import quiet_log
@@ -27,6 +27,12 @@ from tallybayes.tally import Tally, count, named_cells
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
+
+
+class Calibration(Protocol):
+    """A map from posteriors to better ones."""
+
+    def apply(self, log_posterior: Array, /) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,14 @@ class Settings:
         P(y). "none" leaves the term out of the joint.
     prior_alpha : float
         Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
+    calibration : Calibration, optional
+        What turns the posteriors into honest ones.
     """
 
     families: Mapping[str, Family]
     prior: Prior = "empirical"
     prior_alpha: float = 0.0
+    calibration: Calibration | None = None
 
     def log_prior(self, schema: Schema, class_weight: Array) -> Array:
         """Log P(y), shape (…, K), for class weights of that shape."""
@@ -127,35 +136,41 @@ class Model:
 
     # ------------------------------------------------------------------------------------------ learning
 
-    def learn(self, batch: Batch, n_jobs: int | None = None) -> Model:
+    def learn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name."""
         return replace(self, tally=self.tally + count(batch, self.settings.families, n_jobs))
 
-    def unlearn(self, batch: Batch, n_jobs: int | None = None) -> Model:
+    def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
         return replace(self, tally=self.tally - count(batch, self.settings.families, n_jobs))
 
     # ------------------------------------------------------------------------------------------ scoring
 
-    def log_joint(self, batch: Batch, n_jobs: int | None = None) -> Array:
+    def log_joint(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x, y), shape (n, K), up to the part that is the same for every class."""
         return self._by_chunks(batch, n_jobs, lambda part, first: (self._joint(part, first), 0))
 
-    def log_posterior(self, batch: Batch, n_jobs: int | None = None) -> Array:
+    def log_posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._normalised(self._joint(part, first), True))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint(part, first), True))
 
-    def posterior(self, batch: Batch, n_jobs: int | None = None) -> Array:
+    def posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._normalised(self._joint(part, first), False))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint(part, first), False))
 
-    def predict(self, batch: Batch, n_jobs: int | None = None) -> NDArray[np.int64]:
+    def predict(self, batch: Rows, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Code of the likeliest class of each row."""
-        return self._by_chunks(
-            batch, n_jobs, lambda part, first: kernels.best_class(self._joint(part, first), self._fallback)
-        )
 
-    def log_evidence(self, batch: Batch, n_jobs: int | None = None) -> Array:
+        def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
+            joint, forbidden = self._joint(part, first), 0
+            if self.settings.calibration is not None:  # it may change which class is the likeliest
+                joint, forbidden = self._posterior(joint, True)
+            codes, impossible = kernels.best_class(joint, self._fallback)
+            return codes, forbidden + impossible
+
+        return self._by_chunks(batch, n_jobs, best)
+
+    def log_evidence(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,)."""
 
         def evidence(part: Batch, first: int) -> tuple[Array, int]:
@@ -167,31 +182,35 @@ class Model:
 
         return self._by_chunks(batch, n_jobs, evidence)
 
-    def log_likelihood(self, batch: Batch, n_jobs: int | None = None) -> float:
+    def log_likelihood(self, batch: Rows, n_jobs: int | None = None) -> float:
         """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n)."""
         labels = batch.labels
         if labels is None or labels.codes is None:
             raise DataError("the likelihood of labelled rows needs the label of each row")
-        own = self.log_joint(batch, n_jobs)[np.arange(batch.n_rows), labels.codes]
+
+        def own(part: Batch, first: int) -> tuple[Array, int]:
+            assert part.labels is not None
+            return self._joint(part, first)[np.arange(part.n_rows), part.labels.codes] + self.log_base(part), 0
+
         weighed = labels.weight > 0  # a row that weighs nothing says nothing, even where it is impossible
-        return float((labels.weight * (own + self.log_base(batch)))[weighed].sum())
+        return float((labels.weight[weighed] * self._by_chunks(batch, n_jobs, own)[weighed]).sum())
 
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
         bases = [self.settings.families[name].log_base(block.x) for name, block in batch.blocks.items()]
         return np.sum(bases, axis=0)
 
-    def contributions(self, batch: Batch) -> Array:
+    def contributions(self, batch: Rows) -> Array:
         """Log P(x_d | y), shape (n, K, D); with the log prior they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
-        for name, block in batch.blocks.items():
+        for name, block in batch.rows(0, batch.n_rows).blocks.items():
             work = named_cells(self._bound(name, "contributions"), self.schema, block.columns, 0)
             parts[:, :, list(block.columns)] = work(block.x)
         return parts
 
-    def leave_one_out(self, batch: Batch, n_jobs: int | None = None) -> Array:
+    def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._normalised(self._joint_without(part), True))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint_without(part), True))
 
     def _joint_without(self, part: Batch) -> Array:
         labels = part.labels
@@ -224,18 +243,24 @@ class Model:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
-    def _normalised(self, joint: Array, logs: bool) -> tuple[Array, int]:
-        return joint, kernels.normalise(joint, self._fallback, logs)
+    def _posterior(self, joint: Array, logs: bool) -> tuple[Array, int]:
+        """Normalise log joints in place and calibrate; also answers how many rows every class forbids."""
+        if self.settings.calibration is None:
+            return joint, kernels.normalise(joint, self._fallback, logs)
+        forbidden = kernels.normalise(joint, self._fallback, True)
+        calibrated = np.ascontiguousarray(self.settings.calibration.apply(joint))
+        return (calibrated if logs else np.exp(calibrated)), forbidden
 
-    def _by_chunks(self, batch: Batch, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
+    def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, put the results together and warn of the rows nobody allows."""
-        if batch.n_rows <= CHUNK:
-            out, forbidden = work(batch, 0)
+        step = batch.most_rows or CHUNK
+        if batch.n_rows <= step:
+            out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
             self.parameters, self.log_prior  # noqa: B018  estimated once, before the threads ask for them
             threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
-            for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, CHUNK, threads):
+            for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
                 if out is None:
                     out = np.empty((batch.n_rows, *part.shape[1:]), dtype=part.dtype)
                 out[first : first + len(part)] = part

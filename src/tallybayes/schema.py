@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Literal, overload
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count"]
+Kind = Literal["numeric", "category", "boolean", "count", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 
@@ -27,8 +28,8 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count"}
-        What its values mean.
+    kind : {"numeric", "category", "boolean", "count", "ignored"}
+        What its values mean; an ignored column is no evidence.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing.
@@ -103,6 +104,18 @@ class Schema:
 
     def __repr__(self) -> str:
         return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
+
+    def __str__(self) -> str:
+        wide = [max([len(head), *(len(getattr(c, head)) for c in self.columns)]) for head in ("name", "kind")]
+        wide[0] = max(wide[0], len("column"))
+        lines = [f"{'column':{wide[0]}}  {'kind':{wide[1]}}  why"]
+        lines += [f"{c.name:{wide[0]}}  {c.kind:{wide[1]}}  {c.reason}".rstrip() for c in self.columns]
+        return "\n".join([*lines, f"classes: {', '.join(map(str, self.classes))}"])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{escape(c.name)}<td>{c.kind}<td>{escape(c.reason)}" for c in self.columns)
+        classes = escape(", ".join(map(str, self.classes)))
+        return f"<table><thead><tr><th>column<th>kind<th>why</thead>{rows}</table><p>classes: {classes}</p>"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Batch
+from tallybayes.batch import Rows
 from tallybayes.errors import DataError
 from tallybayes.model import Model
 
@@ -22,7 +22,7 @@ def with_alpha(model: Model, block: str, alpha: float) -> Model:
     return replace(model, settings=replace(model.settings, families=families))
 
 
-def best_alpha(model: Model, block: str, batch: Batch, n_jobs: int | None = None) -> float:
+def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None) -> float:
     """Return the pseudocount that makes the labels of left-out rows likeliest.
 
     Maximises Σ_n w_n log P(y_n | x_n, all rows but n): a grid over powers of ten first, then between the neighbours
@@ -34,7 +34,7 @@ def best_alpha(model: Model, block: str, batch: Batch, n_jobs: int | None = None
         A model that has learned the batch.
     block : str
         The block whose family has the ``alpha``.
-    batch : Batch
+    batch : Rows
         Labelled rows.
     n_jobs : int, optional
         Threads.
@@ -45,7 +45,8 @@ def best_alpha(model: Model, block: str, batch: Batch, n_jobs: int | None = None
     """
     from scipy.optimize import minimize_scalar  # slow to import and seldom needed
 
-    rows = batch.every(max(1, -(-batch.n_rows // MOST_ROWS)))
+    step = max(1, -(-batch.n_rows // MOST_ROWS))
+    rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
     if rows.labels is None or rows.labels.codes is None:
         raise DataError("the choice of alpha needs the label of each row")
     codes, weight = rows.labels.codes, rows.labels.weight

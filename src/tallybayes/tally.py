@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Batch, Encoded, Labels, Matrix
+from tallybayes.batch import Array, Encoded, Labels, Matrix, Rows
 from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, NumberedColumns, Schema, plural, positions
@@ -48,6 +48,7 @@ class Summary(Protocol):
     def __sub__(self, other: Any, /) -> Self: ...
     def __mul__(self, factor: float, /) -> Self: ...
     def align(self, classes: Index, cells: Index) -> Self: ...
+    def select(self, columns: NDArray[np.intp]) -> Self: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
 
 
@@ -87,6 +88,15 @@ class Counts:
         """Re-index onto a larger set of classes and levels."""
         count = cells.spread(classes.spread(self.count, 0), 1)
         return Counts(count, classes.spread(self.weight, 0), None if self.n_levels is None else cells.n_levels)
+
+    def select(self, columns: NDArray[np.intp]) -> Counts:
+        """The counts of some columns."""
+        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, columns]
+        if self.n_levels is None:
+            return Counts(self.count[:, columns], weight)
+        ends = np.cumsum(self.n_levels)
+        cells = np.concatenate([np.arange(ends[c] - self.n_levels[c], ends[c]) for c in columns])
+        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
@@ -148,6 +158,10 @@ class Moments:
     def align(self, classes: Index, cells: Index) -> Moments:
         """Re-index onto a larger set of classes; numbers have no levels."""
         return Moments(*(classes.spread(field, 0) for field in (self.weight, self.mean, self.m2)))
+
+    def select(self, columns: NDArray[np.intp]) -> Moments:
+        """The moments of some columns."""
+        return Moments(*(field[:, columns] for field in (self.weight, self.mean, self.m2)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
@@ -281,6 +295,23 @@ class Tally:
         }
         return Tally(schema, classes.spread(self.class_weight, 0), blocks)
 
+    def select(self, names: Sequence[str]) -> Tally:
+        """The tally of some columns, by name: nothing is counted again."""
+        place = {column.name: p for p, column in enumerate(self.schema.columns)}
+        strange = [name for name in names if name not in place]
+        if strange:
+            raise SchemaError(f"there is no column {strange[0]!r}; the tally has {', '.join(list(place)[:20])}")
+        kept = {place[name]: p for p, name in enumerate(names)}
+        blocks = {}
+        for name, block in self.blocks.items():
+            within = [i for i, c in enumerate(block.columns) if c in kept]
+            if within:
+                columns = [kept[block.columns[i]] for i in within]
+                blocks[name] = Block(columns, block.summary.select(np.array(within, dtype=np.intp)))
+        return Tally(
+            Schema(tuple(self.schema.columns[p] for p in kept), self.schema.classes), self.class_weight, blocks
+        )
+
     def _paired(self, other: Tally, combine: Callable[[Any, Any], Any]) -> dict[str, Block]:
         if self.blocks.keys() != other.blocks.keys():
             raise SchemaError(
@@ -304,14 +335,14 @@ NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
 SOURCES: list[tuple[Callable[[Any], bool], Callable[..., Tally]]] = []
 
 
-def count(batch: Batch, families: Mapping[str, Counter], n_jobs: int | None = None) -> Tally:
+def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = None) -> Tally:
     """Tally a batch: ranges of rows on all cores, each its own tally, added up."""
     threads = min(threads_for(batch.size, n_jobs), max(batch.n_rows, 1))
-    step = max(1, -(-batch.n_rows // threads))
+    step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
     return reduce(add, map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads))
 
 
-def _count_rows(batch: Batch, families: Mapping[str, Counter], first: int, last: int) -> Tally:
+def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: int) -> Tally:
     part, n_classes = batch.rows(first, last), len(batch.schema.classes)
     assert part.labels is not None
     labels = part.labels

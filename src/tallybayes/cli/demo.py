@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-from importlib.resources import files
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tallybayes.datasets import tennis
 from tallybayes.errors import DataError, SettingError
 from tallybayes.explain import Worked, level_ratios, prior_ratios, worked
 from tallybayes.families import Categorical
@@ -36,11 +35,10 @@ def run(options: argparse.Namespace) -> None:
 
 def learn_tennis(alpha: float) -> Model:
     """Learn the 14 days that ship with the package."""
-    with (files("tallybayes") / "data" / "tennis.csv").open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    table = np.array(rows, dtype=object)
-    family = Categorical(alpha=alpha)
-    return Model(Settings({family.name: family}), Tally.of(table[:, :-1], table[:, -1], family, names=header[:-1]))
+    days = tennis()
+    played = days.pop("play")
+    table, family = np.array(list(days.values()), dtype=object).T, Categorical(alpha=alpha)
+    return Model(Settings({family.name: family}), Tally.of(table, played, family, names=list(days)))
 
 
 def _pair(text: str) -> tuple[str, str]:

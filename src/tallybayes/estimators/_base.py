@@ -15,9 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.batch import Array, Batch, Labels, Matrix
+from tallybayes import evaluate
+from tallybayes.audit import Receipt
+from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, DataError, NotAvailableError, SchemaError, SettingError
 from tallybayes.estimators._checks import check_classes, check_matrix, check_target, check_weight, unchanged_on_error
+from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
 from tallybayes.model import Model, Prior, Settings
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
@@ -142,7 +145,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         return self
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget rows that were learned, as if they had never been there.
+        """Forget rows that were learned, as if they had never been there; `receipt_` tells what was removed.
 
         Parameters
         ----------
@@ -161,23 +164,25 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         with unchanged_on_error(self):
             batch, _ = self._labelled(X, y, sample_weight, self.classes_)
-            self.model_ = self.model_.unlearn(batch, self.n_jobs)
+            before, self.model_ = self.model_, self.model_.unlearn(batch, self.n_jobs)
+            assert batch.labels is not None
+            self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
         return self
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
-    def _learn(self, batch: Batch) -> None:
+    def _learn(self, batch: Rows) -> None:
         settings = Settings({self._block: self._family()}, self._prior(self.classes_), float(self.prior_alpha))
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
         counted = count(batch, settings.families, self.n_jobs)
         self.model_ = Model(settings, counted + self.model_.tally if hasattr(self, "model_") else counted)
 
-    def _choose_smoothing(self, batch: Batch) -> None:
+    def _choose_smoothing(self, batch: Rows) -> None:
         """Hook for ``alpha="auto"``."""
 
-    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[Batch, NDArray[Any]]:
+    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[Rows, NDArray[Any]]:
         """Check rows, labels and weights and make them a batch; unknown classes are found in the labels."""
         x = check_matrix(self, X, reset=not hasattr(self, "model_"), sparse=self._sparse)
         labels = check_target(y)
@@ -191,7 +196,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
         return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
 
-    def _rows(self, X: Any) -> Batch:
+    def _rows(self, X: Any) -> Rows:
         """Check rows to be scored and make them a batch."""
         if not hasattr(self, "model_"):
             check_is_fitted(self)
@@ -331,6 +336,38 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         batch, _ = self._labelled(X, y, sample_weight, self.classes_)
         return self.model_.leave_one_out(batch, self.n_jobs)
 
+    def evaluate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "leave-one-out", seed: int = 0
+    ) -> Evaluation:
+        """Return how good the predictions are: accuracy, log loss, calibration and more.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test".
+        method : {"leave-one-out", "test"} or int, default="leave-one-out"
+            Leave out each training row in turn, or one of so many folds; both exact and without refitting. "test"
+            scores the rows as they are.
+        seed : int, default=0
+            How the folds are shuffled.
+
+        Returns
+        -------
+        Evaluation
+        """
+        check_is_fitted(self)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        if method == "leave-one-out":
+            return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
+        if isinstance(method, Integral):
+            return evaluate.k_fold(self.model_, batch, int(method), seed, self.n_jobs)
+        if method != "test":
+            raise SettingError(f"method must be 'leave-one-out', 'test' or a number of folds, not {method!r}")
+        assert batch.labels is not None
+        assert batch.labels.codes is not None
+        log_posterior = self.model_.log_posterior(batch, self.n_jobs)
+        return evaluate.score(log_posterior, batch.labels.codes, self.model_.schema.classes, batch.labels.weight)
+
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows from the model.
 
@@ -344,11 +381,17 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         X : ndarray of shape (n_samples, n_features)
         y : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
-        drawn, codes = self.model_.sample(n_samples, np.random.default_rng(seed))
+        _, drawn, codes = self._drawn(n_samples, random_state)
         x = drawn[self._block]
         return getattr(x, "matrix", x), self.classes_[codes]
+
+    def _drawn(self, n: int, random_state: Any) -> tuple[np.random.Generator, dict[str, Matrix], NDArray[np.int64]]:
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+        rng = np.random.default_rng(seed)
+        return rng, *self.model_.sample(int(n), rng)
 
     # ------------------------------------------------------------------------------------------ the tally
 
@@ -437,7 +480,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
 
     @property
     def intercept_(self) -> Array:
-        """Bias of the linear view: ``X @ coef_.T + intercept_`` is the log odds, or the log joint but for a shared term."""
+        """Bias of the linear view: ``X @ coef_.T + intercept_`` is the log odds, or log joints up to a shared term."""
         return self._linear()[1]
 
     def _linear(self) -> tuple[Array, Array]:
@@ -554,7 +597,7 @@ class DiscreteNB(BaseNB):
             return given_prior(self.class_prior, classes)
         return "empirical" if self.fit_prior else "uniform"
 
-    def _choose_smoothing(self, batch: Batch) -> None:
+    def _choose_smoothing(self, batch: Rows) -> None:
         if isinstance(self.alpha, str):
             self.alpha_ = best_alpha(self.model_, self._block, batch, self.n_jobs)
             settings = Settings({self._block: self._family()}, self.model_.settings.prior, float(self.prior_alpha))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.batch import Array, Batch
+from tallybayes.batch import Array, Rows
 from tallybayes.estimators._base import BaseNB, given_prior
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.model import Prior
@@ -97,9 +97,10 @@ class GaussianNB(BaseNB):
     def _prior(self, classes: NDArray[Any]) -> Prior:
         return "empirical" if self.priors is None else given_prior(self.priors, classes)
 
-    def _learn(self, batch: Batch) -> None:
+    def _learn(self, batch: Rows) -> None:
         # As in scikit-learn, a model that has seen only float32 answers in float32; it computes in float64.
-        single = np.asarray(batch.blocks[self._block].x).dtype == np.float32 and getattr(self, "_single", True)
+        x = batch.rows(0, batch.n_rows).blocks[self._block].x
+        single = np.asarray(x).dtype == np.float32 and getattr(self, "_single", True)
         super()._learn(batch)
         self._single = single
 

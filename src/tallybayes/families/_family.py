@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import Array, Labels
+from tallybayes.errors import UnlearnError
 from tallybayes.tally import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -62,3 +63,14 @@ def quiet_log(values: Array) -> Array:
     """The logarithm, with −inf for zero and no warning: a true zero is meant."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
+
+
+def left_of(have: Array, taken: Array | float) -> Array:
+    """What remains of counts when a row's own are taken out; what rounding leaves of nothing is zero."""
+    left = have - taken
+    if np.any(left < -1e-9 * np.maximum(have, 1e-300)):
+        raise UnlearnError(
+            "a row holds more than its class does: leave-one-out needs the rows, labels and weights that the model "
+            "was fitted on"
+        )
+    return np.where(left > 1e-12 * have, left, 0.0)

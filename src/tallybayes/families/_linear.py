@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr
-from tallybayes.errors import NotAvailableError, UnlearnError, bad_number
+from tallybayes.errors import NotAvailableError, bad_number
 from tallybayes.families._family import quiet_log
 
 
@@ -120,17 +120,6 @@ def vetoes(slope: NDArray[Any], offset: NDArray[Any] | None = None) -> Slopes | 
     if not slope.any() and (offset is None or not offset.any()):
         return None
     return Slopes(slope.astype(np.float64), None if offset is None else offset.astype(np.float64))
-
-
-def left_of(have: Array, taken: Array | float) -> Array:
-    """What remains of counts when a row's own are taken out; what rounding leaves of nothing is zero."""
-    left = have - taken
-    if np.any(left < -1e-9 * np.maximum(have, 1e-300)):
-        raise UnlearnError(
-            "a row holds more than its class does: leave-one-out needs the rows, labels and weights that the model "
-            "was fitted on"
-        )
-    return np.where(left > 1e-12 * have, left, 0.0)
 
 
 @dataclass(frozen=True)

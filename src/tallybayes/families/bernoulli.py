@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
-from tallybayes.families._family import per_column, quiet_log
-from tallybayes.families._linear import Dense, Entries, Linear, Slopes, left_of, vetoes
+from tallybayes.families._family import left_of, per_column, quiet_log
+from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
 
 

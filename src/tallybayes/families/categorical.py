@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import MISSING, Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column, quiet_log
+from tallybayes.families._family import left_of, per_column, quiet_log
 from tallybayes.tally import Counts
 
 
@@ -25,6 +25,8 @@ class Tables:
 
     log_prob: Array  # (cells + d, K)
     start: NDArray[np.int64]  # (d + 1,) first cell of each column
+    n_effective: NDArray[np.int64]  # (d,) levels that have a probability of their own; rare ones share one
+    sharing: Array  # (cells + d,) how many levels share the cell's probability
 
     def of_column(self, column: int) -> Array:
         """Log probabilities (K, C) of the levels of one column."""
@@ -41,6 +43,9 @@ class Categorical:
         Pseudocount of every level; one number, or one a column.
     unseen : {"ignore", "smooth"}, default="ignore"
         What a value that is none of the levels is worth: nothing, or the smoothing's mass for one level.
+    min_count : float, default=0.0
+        Levels that weigh less than this over all classes are rare: they share one probability. The counts stay as
+        they are, so a level can become common when more rows come.
 
     Examples
     --------
@@ -54,6 +59,7 @@ class Categorical:
 
     alpha: float | tuple[float, ...] = 1.0
     unseen: Literal["ignore", "smooth"] = "ignore"
+    min_count: float = 0.0
     name: ClassVar[str] = "categorical"
 
     def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
@@ -62,20 +68,27 @@ class Categorical:
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
-        n_levels, alpha = summary.n_levels, per_column(self.alpha, len(summary.n_levels))
-        count = summary.count.T + np.repeat(alpha, n_levels)[:, None]
-        # With no smoothing and no row the ratio is 0/0; its limit as the smoothing vanishes is one in C.
-        empty = np.repeat(summary.weight.T + (alpha * n_levels)[:, None] == 0.0, n_levels, axis=0)
-        count[empty] = 1.0
-        mass = _column_sums(count, n_levels)
+        count, n_levels = summary.count.T, summary.n_levels
+        alpha = per_column(self.alpha, len(n_levels))
+        rare = count.sum(axis=1) < self.min_count
+        n_rare = np.add.reduceat(rare.astype(np.int64), kernels.starts(n_levels)[:-1])
+        n_effective = n_levels - n_rare + (n_rare > 0)
+        pool = np.repeat(_column_sums(np.where(rare[:, None], count, 0.0), n_levels), n_levels, axis=0)
+        mass = summary.weight.T + (alpha * n_effective)[:, None]
+        log_prob = _log_ratio(
+            np.where(rare[:, None], pool, count) + np.repeat(alpha, n_levels)[:, None],
+            np.repeat(mass, n_levels, axis=0),
+            np.repeat(n_effective, n_levels)[:, None],
+        )
         start = kernels.starts(n_levels + 1)
-        table = np.zeros((int(start[-1]), count.shape[1]))
+        table, sharing = np.zeros((int(start[-1]), count.shape[1])), np.ones(int(start[-1]))
         is_level = np.ones(len(table), dtype=bool)
         is_level[start[1:] - 1] = False
-        table[is_level] = quiet_log(count) - np.log(np.repeat(mass, n_levels, axis=0))
+        table[is_level] = log_prob
+        sharing[is_level] = np.where(rare, np.repeat(n_rare, n_levels), 1)
         if self.unseen == "smooth":
-            table[~is_level] = quiet_log(np.broadcast_to(alpha[:, None], mass.shape)) - np.log(mass)
-        return Tables(table, start)
+            table[~is_level] = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, n_effective[:, None])
+        return Tables(table, start, n_effective, sharing)
 
     def log_prob(self, params: Tables, x: Codes) -> Array:
         return kernels.table_scores(x.matrix, params.start, params.log_prob)
@@ -90,11 +103,38 @@ class Categorical:
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
         assert labels.codes is not None
+        if self.min_count > 0:
+            return self._leave_one_out_with_rare(summary, x, labels.codes, labels.weight)
         out = self.log_prob(params, x)
         alpha = per_column(self.alpha, x.shape[1])
         count, weight = np.ascontiguousarray(summary.count.T), np.ascontiguousarray(summary.weight)
         codes = Codes(x.matrix, summary.n_levels)
         out[np.arange(len(out)), labels.codes] = kernels.table_leave_one_out(codes, labels, count, weight, alpha)
+        return out
+
+    def _leave_one_out_with_rare(self, summary: Counts, x: Codes, y: NDArray[np.int32], w: Array) -> Array:
+        """Without its row a level may turn rare, and then every class's probability of it is another."""
+        assert summary.n_levels is not None
+        alpha, ends = per_column(self.alpha, x.shape[1]), np.cumsum(summary.n_levels)
+        taken = np.zeros((len(y), len(summary.count)))  # (n, K) what the row takes from its own class
+        taken[np.arange(len(y)), y] = w
+        out = np.zeros_like(taken)
+        for j, n_levels in enumerate(summary.n_levels.tolist()):
+            code = x.matrix[:, j].astype(np.int64)
+            seen = code != MISSING
+            count = summary.count[:, ends[j] - n_levels : ends[j]].T  # (C, K)
+            rare = count.sum(axis=1) < self.min_count
+            at = count[np.where(seen, code, 0)]
+            now_rare = at.sum(axis=1) - w < self.min_count
+            turned = now_rare & ~rare[np.where(seen, code, 0)]
+            pool = count[rare].sum(axis=0) + np.where(turned[:, None], at, 0.0)
+            n_rare = rare.sum() + turned
+            n_effective = n_levels - n_rare + (n_rare > 0)
+            left = left_of(np.where(now_rare[:, None], pool, at), taken * seen[:, None])
+            mass = (
+                left_of(summary.weight[:, j] + 0.0 * taken, taken * seen[:, None]) + (alpha[j] * n_effective)[:, None]
+            )
+            out += np.where(seen[:, None], _log_ratio(left + alpha[j], mass, n_effective[:, None]), 0.0)
         return out
 
     def log_base(self, x: Codes) -> Array:
@@ -109,15 +149,22 @@ class Categorical:
         n_levels = np.diff(params.start) - 1
         drawn = np.empty((len(codes), len(n_levels)), dtype=np.int64)
         for j in range(len(n_levels)):
-            below = np.exp(params.of_column(j)).cumsum(axis=1)[codes]
+            sharing = params.sharing[params.start[j] : params.start[j + 1] - 1]
+            below = (np.exp(params.of_column(j)) / sharing).cumsum(axis=1)[codes]
             drawn[:, j] = (rng.random((len(codes), 1)) * below[:, -1:] >= below).sum(axis=1)
         return Codes(drawn, n_levels)
 
     def n_parameters(self, params: Tables) -> int:
-        return params.log_prob.shape[1] * int((np.diff(params.start) - 2).sum())
+        return params.log_prob.shape[1] * int((params.n_effective - 1).sum())
 
     def joint_size(self, params: Tables) -> int:
-        return math.prod(int(levels) for levels in np.diff(params.start) - 1)
+        return math.prod(params.n_effective.tolist())
+
+
+def _log_ratio(count: Array, mass: Array, n_levels: NDArray[Any]) -> Array:
+    """Log of count / mass; where there is neither a row nor smoothing, its limit as the smoothing vanishes: 1 in C."""
+    nothing = mass == 0.0
+    return np.where(nothing, -np.log(n_levels), quiet_log(count) - np.log(np.where(nothing, 1.0, mass)))
 
 
 def _column_sums(cells: Array, n_levels: NDArray[np.int64]) -> Array:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column, quiet_log
-from tallybayes.families._linear import Entries, Slopes, left_of
+from tallybayes.families._family import left_of, per_column, quiet_log
+from tallybayes.families._linear import Entries, Slopes
 from tallybayes.families.multinomial import Words, bag_of_words, log_shares, mean_length, sample_words
 from tallybayes.tally import Counts
 

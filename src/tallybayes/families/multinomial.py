@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError, bad_number
-from tallybayes.families._family import per_column, quiet_log
+from tallybayes.families._family import left_of, per_column, quiet_log
 from tallybayes.families._linear import (
     Entries,
     Linear,
     Slopes,
-    left_of,
     log_factorials,
     row_totals,
     times_log,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._linear import Dense, Entries, Linear, Slopes, left_of, log_factorials, times_log, vetoes
+from tallybayes.families._family import left_of
+from tallybayes.families._linear import Dense, Entries, Linear, Slopes, log_factorials, times_log, vetoes
 from tallybayes.tally import Counts
 
 

@@ -33,11 +33,9 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
     """Position of each value among the levels; `MISSING` for a hole, `UNSEEN` for anything else."""
-    known = (
-        levels
-        if isinstance(levels, np.ndarray)
-        else np.asarray(levels, dtype=None if values.dtype.kind in "biuf" else object)
-    )
+    known = levels if isinstance(levels, np.ndarray) else np.asarray(levels, dtype=_dtype_for(values))
+    if values.dtype.kind == "f" and known.dtype.kind in "biuf":
+        return _encode_floats(values, known)
     offset = _offset(values)
     if offset is not None and known.dtype.kind in "biuf":
         shifted = _shifted(values, offset)
@@ -48,11 +46,11 @@ def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDAr
         return table[shifted]
     place_of = {value: p for p, value in enumerate(known.tolist())}
     listed = values.tolist()
-    codes = np.fromiter((place_of.get(value, UNSEEN) for value in listed), dtype=np.int32, count=len(listed))
-    if (codes == UNSEEN).any():
-        for i in np.flatnonzero(codes == UNSEEN):
-            codes[i] = MISSING if is_hole(listed[i]) else UNSEEN
-    return codes
+    try:
+        return np.fromiter(map(place_of.__getitem__, listed), dtype=np.int32, count=len(listed))
+    except KeyError:  # something is unseen or missing: look closer
+        found = ((place_of.get(v, UNSEEN) if not is_hole(v) else MISSING) for v in listed)
+        return np.fromiter(found, dtype=np.int32, count=len(listed))
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -79,6 +77,20 @@ def is_hole(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA refuses to be true or false
         return True
+
+
+def _dtype_for(values: NDArray[Any]) -> Any:
+    """Numbers are compared as numbers, everything else as objects."""
+    return None if values.dtype.kind in "biuf" else object
+
+
+def _encode_floats(values: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int32]:
+    if not len(known):
+        return np.where(np.isnan(values), MISSING, UNSEEN).astype(np.int32)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
+    codes = np.where(known[order][place] == values, order[place], UNSEEN)
+    return np.where(np.isnan(values), MISSING, codes).astype(np.int32)
 
 
 def _offset(values: NDArray[Any]) -> int | None:

@@ -1,0 +1,54 @@
+"""Receipts: what was taken back, in numbers that can be checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.batch import Array, Labels
+from tallybayes.schema import Level
+from tallybayes.tally import Tally
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What unlearning removed, class by class."""
+
+    classes: tuple[Level, ...]
+    rows: tuple[int, ...]  # rows removed of each class
+    weight: tuple[float, ...]  # what they weighed
+    before: tuple[float, ...]  # weight of the class before and after
+    after: tuple[float, ...]
+
+    @classmethod
+    def of(cls, labels: Labels, before: Tally, after: Tally) -> Receipt:
+        """The receipt for rows with these labels."""
+        assert labels.codes is not None
+        n_classes = len(before.schema.classes)
+        return cls(
+            before.schema.classes,
+            tuple(np.bincount(labels.codes, minlength=n_classes).tolist()),
+            _listed(labels.class_weight(n_classes)),
+            _listed(before.class_weight),
+            _listed(after.class_weight),
+        )
+
+    def __str__(self) -> str:
+        head = f"{'class':20} {'rows':>8} {'weight':>12} {'before':>12} {'after':>12}"
+        fields = zip(self.classes, self.rows, self.weight, self.before, self.after, strict=True)
+        lines = [f"{label!s:20} {n:8,} {w:12,g} {b:12,g} {a:12,g}" for label, n, w, b, a in fields]
+        totals = sum(self.rows), sum(self.weight), sum(self.before), sum(self.after)
+        return "\n".join([head, *lines, "{:20} {:8,} {:12,g} {:12,g} {:12,g}".format("all", *totals)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receipt as plain values, for JSON."""
+        return {
+            str(label): {"rows": n, "weight": w, "before": b, "after": a}
+            for label, n, w, b, a in zip(self.classes, self.rows, self.weight, self.before, self.after, strict=True)
+        }
+
+
+def _listed(values: Array) -> tuple[float, ...]:
+    return tuple(values.tolist())

@@ -1,0 +1,47 @@
+"""The tables that ship with the package, as dicts of columns."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from typing import Any
+
+
+def tennis() -> dict[str, list[Any]]:
+    """Return fourteen days and whether tennis was played; the target is ``play``.
+
+    Examples
+    --------
+    >>> len(tennis()["play"])
+    14
+    """
+    return _columns("tennis.csv")
+
+
+def penguins() -> dict[str, list[Any]]:
+    """Return 344 penguins of three species, with missing values; the target is ``species``.
+
+    Gorman, Williams and Fraser (2014), Horst, Hill and Gorman (2020); CC0.
+
+    Examples
+    --------
+    >>> penguins()["bill_length_mm"][:4]
+    [39.1, 39.5, 40.3, None]
+    """
+    return _columns("penguins.csv")
+
+
+def _columns(name: str) -> dict[str, list[Any]]:
+    text = (files("tallybayes") / "data" / name).read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
+    return {column: _typed([row[j] for row in rows]) for j, column in enumerate(header)}
+
+
+def _typed(cells: list[str]) -> list[Any]:
+    """Numbers where all cells are, text otherwise; an empty cell is a hole."""
+    for convert in (int, float):
+        try:
+            return [convert(cell) if cell else None for cell in cells]
+        except ValueError:
+            continue
+    return [cell or None for cell in cells]

@@ -1,0 +1,113 @@
+"""The columns of a mixed table: what they are, and how a later table's are matched to them."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.errors import ColumnWarning, DataError, SettingError
+from tallybayes.infer import FAMILY_OF_KIND, KIND_OF_FAMILY, as_told, check_known, infer, with_missing_level
+from tallybayes.schema import Column, Schema, united
+from tallybayes.sources.tables import Table, profile, read_table
+
+
+def split_target(data: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+    """Take the target out of the table if it is one of its columns."""
+    if target is None:
+        return data, y
+    if y is not None:
+        raise SettingError("pass either y or target, not both")
+    table = read_table(data)
+    if target not in table.columns:
+        near = difflib.get_close_matches(target, table.columns, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {_listed(list(table.columns))}"
+        raise DataError(f"the table has no column {target!r}{hint}")
+    columns = {name: values for name, values in table.columns.items() if name != target}
+    return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
+
+
+def inferred(table: Table, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any) -> tuple[Column, ...]:
+    """What each column of a table is: as told, or as its values suggest."""
+    names, kinds = list(table.columns), dict(kind or {})
+    dropped = set(drop if drop is not None else ())
+    options = {"kind": kinds, "family": family or {}, "drop": dropped, "missing": missing, "alpha": alpha}
+    for option, given in options.items():
+        if isinstance(given, (Mapping, set)):
+            check_known(option, given, names)
+    for name, chosen in (family or {}).items():
+        if chosen not in KIND_OF_FAMILY:
+            raise SettingError(f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}")
+        kinds.setdefault(name, KIND_OF_FAMILY[chosen])
+
+    def column(name: str) -> Column:
+        if name in dropped:
+            return Column(name, "ignored", reason="dropped, as told")
+        seen = profile(name, table.columns[name])
+        if kinds.get(name) in ("category", "boolean") and seen.levels is None:
+            seen = replace(seen, levels=table.columns[name].distinct())
+        found = as_told(seen, kinds[name]) if name in kinds else infer(seen, look_for_identifiers=table.named)
+        holes = missing.get(name) if isinstance(missing, Mapping) else missing
+        return with_missing_level(found) if holes == "level" and found.levels is not None else found
+
+    columns = tuple(column(name) for name in names)
+    if all(c.kind == "ignored" for c in columns):
+        warnings.warn(
+            "no column is evidence, so every row gets the prior; schema_ says why", ColumnWarning, stacklevel=4
+        )
+    return columns
+
+
+def grown(column: Column, table: Table) -> Column:
+    """The column with the levels that a later table adds."""
+    if column.levels is None or column.name not in table.columns:
+        return column
+    known = set(column.levels)
+    new = tuple(level for level in table.columns[column.name].distinct() if level not in known)
+    if not new:
+        return column
+    levels = united(tuple(level for level in column.levels if level is not None), new)
+    return replace(column, levels=(*levels, None) if column.levels[-1] is None else levels)
+
+
+def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:
+    """Which columns each family reads, by position."""
+    places: dict[str, list[int]] = {}
+    for p, column in enumerate(schema.columns):
+        if column.kind != "ignored":
+            chosen = family.get(column.name, FAMILY_OF_KIND[column.kind])
+            # Yes and no are two levels, so Bernoulli columns are counted with the categories.
+            places.setdefault("categorical" if chosen == "bernoulli" else chosen, []).append(p)
+    return places
+
+
+def matched(table: Table, schema: Schema, named: bool, strict: bool, who: str) -> Table:
+    """The table with its columns under the names the model knows; says what is missing and what is left over."""
+    known = [column.name for column in schema.columns]
+    if not (table.named and named):
+        if len(table.columns) != len(known):
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {who} is expecting {len(known)} features as input."
+            )
+        if table.named != named:
+            has, was = ("does not have valid", "with") if named else ("has", "without")
+            warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
+        return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
+    absent = [c.name for c in schema.columns if c.kind != "ignored" and c.name not in table.columns]
+    if absent and strict:
+        raise DataError(f"the table lacks {_listed(absent)}; add it, or use strict=False to count it as missing")
+    if absent:
+        warnings.warn(
+            f"the table lacks {_listed(absent)}: counted as missing in every row", ColumnWarning, stacklevel=5
+        )
+    extra = [name for name in table.columns if name not in set(known)]
+    if extra:
+        warnings.warn(f"the model never saw {_listed(extra)}: ignored", ColumnWarning, stacklevel=5)
+    return table
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:5]))
+    return f"column{'s' if len(names) > 1 else ''} {shown}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")

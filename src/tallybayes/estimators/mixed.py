@@ -1,0 +1,458 @@
+"""Naive Bayes for the table a person actually has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes import calibration
+from tallybayes.batch import Array, Labels, Rows
+from tallybayes.errors import SettingError
+from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators._checks import check_classes, check_target, check_weight, unchanged_on_error
+from tallybayes.estimators._columns import blocks_of, grown, inferred, matched, split_target
+from tallybayes.evaluate import Evaluation, score
+from tallybayes.explain import Explanation, explain
+from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
+from tallybayes.model import Model, Prior, Settings
+from tallybayes.schema import Schema, plural, united
+from tallybayes.shift import PriorShift, estimate_prior
+from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
+from tallybayes.sources.labels import encode_labels
+from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
+from tallybayes.tally import Tally, count
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """What calibration changed, by leave-one-out."""
+
+    before: Evaluation
+    after: Evaluation
+
+    def __str__(self) -> str:
+        pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
+        lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
+        for name, field in pairs:
+            lines.append(f"{name:24} {getattr(self.before, field).value:8.4f} {getattr(self.after, field).value:8.4f}")
+        return "\n".join([*lines, f"{'calibration error (ECE)':24} {self.before.ece:8.4f} {self.after.ece:8.4f}"])
+
+
+class NaiveBayes(BaseNB):
+    """Naive Bayes over a table as it is: numbers, categories, booleans and counts, with holes in them.
+
+    Takes pandas, Polars and PyArrow frames, dicts of columns, lists of dicts and arrays. What each column is, is
+    inferred, shown in `schema_` with the reason, and can be overridden. Columns are matched by name.
+
+    Parameters
+    ----------
+    kind : mapping of column to {"numeric", "category", "boolean", "count", "ignored"}, optional
+        What columns are, where the inference is wrong.
+    family : mapping of column to {"gaussian", "categorical", "poisson", "multinomial"}, optional
+        The distribution of columns, where another than the kind's own is wanted.
+    drop : list of str, optional
+        Columns to leave out.
+    missing : {"ignore", "level"} or mapping of column to these, default="ignore"
+        What a missing category says: nothing, or it is a level of its own. A missing number always says nothing.
+    unseen : {"ignore", "smooth"}, default="ignore"
+        What a level never seen in training says: nothing, or it gets the smoothing's mass.
+    min_count : float, default=0
+        Levels that weigh less are rare and share one probability.
+    alpha : float, mapping of column to float, or "auto", default=1.0
+        Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels.
+    var_smoothing : float, default=1e-9
+        Fraction of the largest variance of the numeric columns that is added to every variance.
+    variance : {"class", "shared"}, default="class"
+        A variance for each class, or one a column for all.
+    prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
+        P(y).
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the empirical prior.
+    calibration : {"temperature", "isotonic"}, optional
+        Make the probabilities honest by what leave-one-out shows; needs no hold-out.
+    decay : float, default=1.0
+        What `partial_fit` multiplies everything known before with: below 1 the past fades.
+    strict : bool, default=False
+        Missing columns are an error, not holes.
+    n_jobs : int, optional
+        Threads; None takes all cores for large inputs.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What each column is, and why.
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of shape (n_classes,)
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    calibration_ : CalibrationReport
+        Log loss and calibration error before and after, with `calibration`.
+    receipt_ : Receipt
+        What the last `unlearn` removed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+    tally_ : Tally
+    n_parameters_, n_joint_parameters_ : int
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> weather = {"sky": ["clear", "grey", None, "grey"], "degrees": [21.5, 9.0, 18.0, None]}
+    >>> model = NaiveBayes().fit(weather, ["out", "in", "out", "in"])
+    >>> model.predict({"degrees": [19.0], "sky": ["clear"]})
+    array(['out'], dtype='<U3')
+    >>> print(model.schema_)
+    column   kind      why
+    sky      category  text, 2 levels in 4 rows, 1 missing
+    degrees  numeric   numbers from 9 to 21.5, 1 missing
+    classes: in, out
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseNB._parameter_constraints,
+        "kind": [Mapping, None],
+        "family": [Mapping, None],
+        "drop": ["array-like", None],
+        "missing": [StrOptions({"ignore", "level"}), Mapping],
+        "unseen": [StrOptions({"ignore", "smooth"})],
+        "min_count": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"})],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+        "variance": [StrOptions({"class", "shared"})],
+        "prior": [StrOptions({"empirical", "uniform"}), Mapping],
+        "calibration": [StrOptions({"temperature", "isotonic"}), None],
+        "decay": [Interval(Real, 0, 1, closed="right")],
+        "strict": ["boolean"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        kind: Any = None,
+        family: Any = None,
+        drop: Any = None,
+        missing: Any = "ignore",
+        unseen: Any = "ignore",
+        min_count: float = 0,
+        alpha: Any = 1.0,
+        var_smoothing: float = 1e-9,
+        variance: Any = "class",
+        prior: Any = "empirical",
+        prior_alpha: float = 0.0,
+        calibration: Any = None,
+        decay: float = 1.0,
+        strict: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.family = family
+        self.drop = drop
+        self.missing = missing
+        self.unseen = unseen
+        self.min_count = min_count
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.variance = variance
+        self.prior = prior
+        self.prior_alpha = prior_alpha
+        self.calibration = calibration
+        self.decay = decay
+        self.strict = strict
+        self.n_jobs = n_jobs
+
+    # ------------------------------------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
+        """Learn a table, forgetting everything learned before.
+
+        Parameters
+        ----------
+        X : table
+            A frame, a dict of columns, a list of dicts or an array.
+        y : array-like of shape (n_samples,), optional
+            Class labels, unless they are a column of the table.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts; 1 if not given.
+        target : str, optional
+            Name of the column that holds the class labels.
+
+        Returns
+        -------
+        self : object
+        """
+        X, y = split_target(X, y, target)
+        return super().fit(X, y, sample_weight)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
+    ) -> Self:
+        """Learn more rows; new levels and new classes are learned as they come.
+
+        Parameters
+        ----------
+        X : table
+        y : array-like of shape (n_samples,), optional
+            Class labels, unless they are a column of the table.
+        classes : array-like of shape (n_classes,), optional
+            Classes to expect; unlike scikit-learn's estimators this one needs no such list.
+        sample_weight : array-like of shape (n_samples,), optional
+        target : str, optional
+            Name of the column that holds the class labels.
+
+        Returns
+        -------
+        self : object
+        """
+        X, y = split_target(X, y, target)
+        if isinstance(self.alpha, str) or self.calibration is not None:
+            raise SettingError("alpha='auto' and calibration look at all rows at once: use fit, or leave them out")
+        with unchanged_on_error(self):
+            self._validate_params()
+            batch, seen = self._labelled(X, y, sample_weight, None)
+            past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
+            tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
+            expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
+            known = Schema(tally.schema.columns, united(tally.schema.classes, expected))
+            self._adopt(tally.align(known), like=seen)
+        return self
+
+    def _learn(self, batch: Rows) -> None:
+        settings = self._settings(batch.schema)
+        settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
+        self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
+
+    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[TableBatch, NDArray[Any]]:
+        labels = check_target(y)
+        table = read_table(X)
+        if table.n_rows != len(labels):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: [{table.n_rows}, {len(labels)}]"
+            )
+        if table.n_rows == 0 or not table.columns:
+            raise ValueError(
+                f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) (shape="
+                f"({table.n_rows}, {len(table.columns)})) while a minimum of 1 is required by {type(self).__name__}."
+            )
+        if hasattr(self, "model_"):
+            table = self._matched(table)
+            columns = tuple(grown(column, table) for column in self.schema_.columns)
+        else:
+            columns = inferred(table, self.kind, self.family, self.drop, self.missing, self.alpha)
+            self._made_by, self.n_features_in_ = table.made_by, len(columns)
+            if table.named:
+                self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+        classes = check_classes(labels) if classes is None else classes
+        encoded = Labels.hard(encode_labels(labels, classes), check_weight(weight, table.n_rows))
+        schema = Schema(columns, tuple(classes.tolist()))
+        return TableBatch(schema, table, self._places(schema), encoded), classes
+
+    def _rows(self, X: Any) -> TableBatch:
+        check_is_fitted(self)
+        table = read_table(X)
+        if table.n_rows == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
+                f"{type(self).__name__}."
+            )
+        return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
+
+    def _matched(self, table: Table) -> Table:
+        return matched(table, self.schema_, hasattr(self, "feature_names_in_"), self.strict, type(self).__name__)
+
+    def _places(self, schema: Schema) -> dict[str, list[int]]:
+        return blocks_of(schema, self.family or {})
+
+    def _settings(self, schema: Schema) -> Settings:
+        """How the parameters say the tally of such columns is to be read."""
+        places, calibrated = self._places(schema), getattr(self, "_calibration", None)
+        alpha = self.alpha if not isinstance(self.alpha, (str, Mapping)) else getattr(self, "alpha_", 1.0)
+        per_level: Any = float(alpha)
+        if isinstance(self.alpha, Mapping):
+            names = [schema.columns[p].name for p in places.get("categorical", [])]
+            per_level = tuple(float(self.alpha.get(name, 1.0)) for name in names)
+        families: dict[str, Family] = {
+            "gaussian": Gaussian(float(self.var_smoothing), self.variance),
+            "categorical": Categorical(per_level, self.unseen, float(self.min_count)),
+            "poisson": Poisson(float(alpha)),
+            "multinomial": Multinomial(float(alpha)),
+        }
+        prior: Prior = self.prior
+        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
+
+    def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
+        classes = np.array(tally.schema.classes)
+        self.classes_ = classes.astype(object) if like is not None and like.dtype.kind == "O" else classes
+        self.n_features_in_ = len(tally.schema.columns)
+        if not all(column.name == f"x{j}" for j, column in enumerate(tally.schema.columns)):
+            self.feature_names_in_ = np.array(tally.schema.names, dtype=object)
+        self.model_ = Model(self._settings(tally.schema), tally)
+        self.model_.log_prior  # noqa: B018  a bad prior is an error now
+
+    def select(self, columns: Iterable[str]) -> Self:
+        """Return the model of some columns only; nothing is counted again.
+
+        Parameters
+        ----------
+        columns : iterable of str
+
+        Returns
+        -------
+        NaiveBayes
+        """
+        check_is_fitted(self)
+        smaller = clone(self)
+        names = set(columns := list(columns))
+        for option in ("kind", "family", "missing", "alpha"):
+            given = getattr(self, option)
+            if isinstance(given, Mapping):
+                setattr(smaller, option, {name: value for name, value in given.items() if name in names})
+        if hasattr(self, "alpha_"):
+            smaller.alpha_ = self.alpha_
+        smaller._adopt(self.tally_.select(columns), like=self.classes_)
+        return smaller
+
+    # ------------------------------------------------------------------------------------------ choosing
+
+    def _choose_smoothing(self, batch: Rows) -> None:
+        if isinstance(self.alpha, str) and "categorical" in self.model_.settings.families:
+            self.alpha_ = best_alpha(self.model_, "categorical", batch, self.n_jobs)
+            self.model_ = with_alpha(self.model_, "categorical", self.alpha_)
+        if self.calibration is not None:
+            self._calibrate(batch)
+
+    def _calibrate(self, batch: Rows) -> None:
+        step = max(1, -(-batch.n_rows // MOST_ROWS))
+        rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
+        assert rows.labels is not None
+        assert rows.labels.codes is not None
+        raw = self.model_.leave_one_out(rows, self.n_jobs)
+        codes, weight = rows.labels.codes, rows.labels.weight
+        self._calibration = calibration.fit(self.calibration, raw, codes, weight)
+        self.model_ = replace(self.model_, settings=replace(self.model_.settings, calibration=self._calibration))
+        honest = self._calibration.apply(raw)
+        before, after = (score(each, codes, self.schema_.classes, weight, "leave-one-out") for each in (raw, honest))
+        self.calibration_ = CalibrationReport(before, after)
+
+    def _forget(self) -> None:
+        super()._forget()
+        if hasattr(self, "_calibration"):
+            del self._calibration
+
+    # ------------------------------------------------------------------------------------------ reading the model
+
+    @property
+    def schema_(self) -> Schema:
+        """What each column is, and why."""
+        return self.model_.schema
+
+    def explain(self, row: Any, against: Any = None) -> Explanation:
+        """Return the evidence for the prediction of one row.
+
+        Parameters
+        ----------
+        row : mapping of column to value, or a table of one row
+        against : class label, optional
+            The class to compare with; the runner-up if not given.
+
+        Returns
+        -------
+        Explanation
+        """
+        if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
+            row = [{**dict.fromkeys(self.schema_.names), **row}]  # what is not told is missing
+        batch = self._rows(row)
+        return explain(self.model_, batch, batch.table.row(0), against)
+
+    def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
+        """Estimate the class mix of another population from its rows, without their labels.
+
+        EM on the prior alone (Saerens, Latinne and Decaestecker 2002); pass the result's ``prior`` to `with_prior`.
+
+        Parameters
+        ----------
+        X : table
+            Unlabelled rows of that population.
+        **options
+            ``tol`` and ``max_iter``.
+
+        Returns
+        -------
+        PriorShift
+        """
+        batch = self._rows(X)
+        return estimate_prior(self.model_, batch, n_jobs=self.n_jobs, **options)
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, *, missing: bool = False
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw rows like those that were learned.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+        missing : bool, default=False
+            Leave cells empty as often as they were in training.
+
+        Returns
+        -------
+        X : table
+            The evidence columns, in what the training rows came in.
+        y : ndarray of shape (n_samples,)
+        """
+        rng, drawn, codes = self._drawn(n_samples, random_state)
+        columns: dict[str, Any] = {}
+        for name, block in self.tally_.blocks.items():
+            matrix: Any = getattr(drawn[name], "matrix", drawn[name])
+            for j, p in enumerate(block.columns):
+                column = self.schema_.columns[p]
+                values = matrix[:, j]
+                if column.levels is not None:
+                    values = np.array(column.levels, dtype=object)[values]
+                if missing:
+                    share = self._share_present(name, j)
+                    hole: Any = np.nan if column.levels is None else None
+                    values = np.where(rng.random(n_samples) < share[codes], values, hole)
+                columns[column.name] = values
+        in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
+        return table_like(in_order, getattr(self, "_made_by", "dict")), self.classes_[codes]
+
+    def _share_present(self, block: str, column: int) -> Array:
+        """Share of the rows of each class (K,) in which a column has a value."""
+        weight = self.tally_.blocks[block].summary.arrays()["weight"]
+        seen = weight[:, min(column, weight.shape[1] - 1)]
+        total = self.tally_.class_weight
+        return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)
+
+    def summary(self) -> str:
+        """Return what was learned from what, as text."""
+        check_is_fitted(self)
+        total = self.class_count_.sum()
+        lines = [
+            f"{type(self).__name__}: {total:,g} rows, {plural(len(self.schema_.columns), 'column')}, "
+            f"{plural(len(self.classes_), 'class')}, {plural(self.n_parameters_, 'parameter')}",
+            "",
+        ]
+        lines += [str(self.schema_), "", f"{'class':20} {'rows':>12} {'prior':>8}"]
+        prior = np.exp(self.model_.log_prior)
+        for label, weight, p in zip(self.classes_, self.class_count_, prior, strict=True):
+            lines.append(f"{label!s:20} {weight:12,g} {p:8.4f}")
+        return "\n".join(lines)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,134 @@
+"""What a column is, from a look at its values; each answer comes with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from tallybayes.errors import DataError, SettingError
+from tallybayes.schema import Column, Kind, Level, plural
+
+FAMILY_OF_KIND: dict[str, str] = {
+    "numeric": "gaussian",
+    "category": "categorical",
+    "boolean": "categorical",
+    "count": "poisson",
+}
+KIND_OF_FAMILY: dict[str, Kind] = {
+    "gaussian": "numeric",
+    "categorical": "category",
+    "bernoulli": "boolean",
+    "poisson": "count",
+    "multinomial": "count",
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a source saw of a column."""
+
+    name: str
+    storage: str  # "number", "integer", "text", "boolean", "date", "empty" or "other"
+    n_rows: int
+    n_missing: int
+    levels: tuple[Level, ...] | None = None  # the different values, of anything but numbers
+    declared: tuple[Level, ...] | None = None  # the levels of an enumeration
+    low: float = 0.0  # smallest and largest number
+    high: float = 0.0
+    numbered: bool = False  # whole numbers that count the rows
+
+    @property
+    def n_present(self) -> int:
+        """Rows that have a value."""
+        return self.n_rows - self.n_missing
+
+
+def infer(profile: Profile, look_for_identifiers: bool = True) -> Column:
+    """Return the column that the values suggest.
+
+    Parameters
+    ----------
+    profile : Profile
+    look_for_identifiers : bool
+        Leave out columns that name the row: not for arrays, whose columns somebody has chosen.
+
+    Returns
+    -------
+    Column
+        Of kind "ignored" where it is no evidence; its reason says why.
+
+    Examples
+    --------
+    >>> infer(Profile("wind", "text", 14, 0, ("strong", "weak"))).reason
+    'text, 2 levels in 14 rows'
+    """
+    name, rows = profile.name, plural(profile.n_rows, "row")
+    if profile.storage == "other":
+        raise DataError(
+            f"column {name!r} holds values that are neither numbers, text, booleans nor dates (lists, records, …); "
+            f"unpack it or leave it out with drop=[{name!r}]"
+        )
+    if profile.storage == "empty" or profile.n_present == 0:
+        return Column(name, "ignored", reason="no value at all")
+    if profile.storage == "date":
+        return Column(name, "ignored", reason="a date; derive columns such as month or weekday from it")
+    if profile.storage in ("number", "integer"):
+        if profile.low == profile.high:
+            return Column(name, "ignored", reason=f"constant: {profile.low:g} in every row")
+        if look_for_identifiers and profile.numbered:
+            return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}")
+        if profile.storage == "integer" and (profile.low, profile.high) == (0, 1):
+            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1")
+        what = "whole numbers" if profile.storage == "integer" else "numbers"
+        return Column(name, "numeric", reason=f"{what} from {profile.low:g} to {profile.high:g}{_holes(profile)}")
+    levels = profile.declared if profile.declared is not None else profile.levels or ()
+    seen = len(profile.levels or levels)
+    if profile.storage == "boolean":
+        return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}")
+    if seen == 1 and profile.declared is None:
+        return Column(name, "ignored", reason=f"constant: {levels[0]!r} in every row")
+    if look_for_identifiers and seen == profile.n_present > 20:
+        return Column(name, "ignored", reason=f"an identifier: a different value in each of {rows}")
+    what = "enumeration" if profile.declared is not None else "text"
+    return Column(name, "category", levels, f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}")
+
+
+def _holes(profile: Profile) -> str:
+    return f", {profile.n_missing:,} missing" if profile.n_missing else ""
+
+
+def as_told(profile: Profile, kind: Kind) -> Column:
+    """Return the column of a kind that the user has chosen."""
+    name = profile.name
+    if kind not in get_args(Kind):
+        raise SettingError(f"kind of column {name!r} must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+    if kind == "ignored":
+        return Column(name, "ignored", reason="as told")
+    if kind in ("numeric", "count"):
+        if profile.storage not in ("number", "integer", "boolean", "empty"):
+            example = (profile.levels or profile.declared or ("",))[0]
+            raise DataError(
+                f"column {name!r} holds {profile.storage} ({example!r}), so it cannot be {kind}; convert it to "
+                f"numbers, or use kind={{{name!r}: 'category'}}"
+            )
+        if kind == "count" and profile.low < 0:
+            raise DataError(f"column {name!r} holds {profile.low:g}, and counts cannot be negative; use kind 'numeric'")
+        return Column(name, kind, reason=f"as told{_holes(profile)}")
+    levels = profile.declared if profile.declared is not None else profile.levels or ()
+    if kind == "boolean" and len(levels) > 2:
+        raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")
+    return Column(name, kind, levels, f"as told, {plural(len(levels), 'level')}{_holes(profile)}")
+
+
+def with_missing_level(column: Column) -> Column:
+    """Return a category in which missing is a level of its own, the last."""
+    levels = tuple(level for level in column.levels or () if level is not None)
+    return replace(column, levels=(*levels, None), reason=f"{column.reason}; missing is a level")
+
+
+def check_known(option: str, given: Mapping[str, Any] | Any, names: Any) -> None:
+    """Refuse settings for columns that do not exist."""
+    strange = [name for name in given if name not in names]
+    if strange:
+        raise SettingError(f"{option} names the column {strange[0]!r}, but the table has {', '.join(map(str, names))}")

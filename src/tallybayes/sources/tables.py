@@ -1,0 +1,193 @@
+"""Rows from tables: pandas, Polars and PyArrow frames, dicts of columns, lists of dicts, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import MISSING, Batch, Codes, Encoded, Labels, Matrix
+from tallybayes.errors import DataError
+from tallybayes.infer import Profile
+from tallybayes.schema import Schema
+from tallybayes.sources.arrays import is_sparse
+from tallybayes.sources.values import ArrayValues, SeriesValues, Values
+
+SLICE = 1 << 16  # rows encoded at a time
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, in their order."""
+
+    columns: Mapping[str, Values]
+    n_rows: int
+    named: bool = True  # an array's columns only have numbers
+    made_by: str = "dict"  # what holds the rows: "pandas", "polars", "pyarrow", "dict" or "array"
+    matrix: NDArray[Any] | None = None  # the array behind them, where there is one
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The values of one row by column."""
+        return {name: values.value(number) for name, values in self.columns.items()}
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """Some rows, by number."""
+        columns = {name: values.take(rows) for name, values in self.columns.items()}
+        return replace(
+            self, columns=columns, n_rows=len(rows), matrix=None if self.matrix is None else self.matrix[rows]
+        )
+
+
+def read_table(data: Any) -> Table:
+    """Read a table of any supported kind, without copying its columns.
+
+    Parameters
+    ----------
+    data : pandas, Polars or PyArrow frame, mapping of columns, sequence of mappings, or array of shape (n, d)
+
+    Returns
+    -------
+    Table
+    """
+    if isinstance(data, Table):
+        return data
+    if is_sparse(data):
+        raise DataError("a sparse matrix is no table of mixed columns; use MultinomialNB or BernoulliNB")
+    if isinstance(data, Mapping):
+        return _from_columns(data)
+    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return _from_columns({name: [row.get(name) for row in data] for name in names})
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        return _from_array(data)
+    return _from_frame(frame)
+
+
+def _from_columns(data: Mapping[Any, Any]) -> Table:
+    columns: dict[str, Values] = {str(name): ArrayValues(values) for name, values in data.items()}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns differ in length: {lengths}")
+    return Table(columns, next(iter(lengths.values()), 0))
+
+
+def _from_frame(frame: nw.DataFrame[Any]) -> Table:
+    names = [str(name) for name in frame.columns]
+    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    if twice:
+        raise DataError(f"columns must have different names, but {sorted(twice)} occur more than once; rename them")
+    columns: dict[str, Values] = {n: SeriesValues(c) for n, c in zip(names, frame.iter_columns(), strict=True)}
+    return Table(columns, len(frame), made_by=str(frame.implementation))
+
+
+def _from_array(data: Any) -> Table:
+    matrix = np.asarray(data)
+    if matrix.ndim != 2:
+        raise DataError(
+            f"expected a table or an array of shape (rows, columns), got shape {matrix.shape}. Reshape your data: "
+            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row"
+        )
+    if matrix.dtype.kind == "c":
+        raise DataError("Complex data not supported: split it into real and imaginary columns")
+    columns: dict[str, Values] = {f"x{j}": ArrayValues(matrix[:, j]) for j in range(matrix.shape[1])}
+    numeric = matrix if matrix.dtype.kind in "fiub" else None
+    return Table(columns, matrix.shape[0], named=False, made_by="array", matrix=numeric)
+
+
+def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
+    """Columns as what the training rows came in: a frame, a dict of columns or an array."""
+    if made_by == "dict":
+        return dict(columns)
+    if made_by == "array":
+        return np.column_stack(list(columns.values())) if columns else np.zeros((0, 0))
+    return nw.from_dict({name: values.tolist() for name, values in columns.items()}, backend=made_by).to_native()  # type: ignore[arg-type]
+
+
+def profile(name: str, values: Values) -> Profile:
+    """Look at a column: how much is missing, and its levels or its range."""
+    seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
+    if values.storage in ("text", "boolean"):
+        return replace(seen, levels=values.distinct())
+    if values.storage not in ("number", "integer") or seen.n_present == 0:
+        return seen
+    numbers = values.numbers(0, len(values))
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    # A column of row numbers spans exactly as many values as there are rows, each of them once.
+    counts_rows = values.storage == "integer" and high - low + 1 == len(values) > 20 and not seen.n_missing
+    numbered = counts_rows and len(values.distinct()) == len(values)
+    return replace(seen, low=low, high=high, numbered=numbered)
+
+
+@dataclass(frozen=True)
+class TableBatch:
+    """A table ready to be counted or scored; matrices are made for a range of rows at a time.
+
+    Columns that the table lacks are holes in every row.
+    """
+
+    schema: Schema
+    table: Table
+    places: Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
+    labels: Labels | None = None
+
+    most_rows = SLICE
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def size(self) -> int:
+        """Number of cells that a pass over the batch touches."""
+        return self.n_rows * sum(map(len, self.places.values()))
+
+    def rows(self, first: int, last: int) -> Batch:
+        """A range of rows, encoded."""
+        blocks = {
+            name: Encoded(places, self._matrix(name, places, first, last)) for name, places in self.places.items()
+        }
+        labels = None if self.labels is None else self.labels.rows(first, last)
+        return Batch(self.schema, blocks, last - first, labels)
+
+    def take(self, rows: NDArray[Any]) -> TableBatch:
+        """Some rows, by number."""
+        return replace(
+            self, table=self.table.take(rows), labels=None if self.labels is None else self.labels.take(rows)
+        )
+
+    def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        columns = [self.schema.columns[p] for p in places]
+        if name == "categorical":
+            codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
+            for j, column in enumerate(columns):
+                if column.name in self.table.columns:
+                    codes[:, j] = self.table.columns[column.name].codes(first, last, column.levels or ())
+            return Codes(codes, np.array([len(column.levels or ()) for column in columns], dtype=np.int64))
+        if self.table.matrix is not None and list(places) == list(range(self.table.matrix.shape[1])):
+            return self.table.matrix[first:last]
+        numbers = np.full((last - first, len(columns)), np.nan, order="F")
+        for j, column in enumerate(columns):
+            if column.name in self.table.columns:
+                numbers[:, j] = self._numbers(column.name, first, last)
+        return numbers
+
+    def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+        values = self.table.columns[name]
+        try:
+            return values.numbers(first, last)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
+                f"it, or learn it with kind={{{name!r}: 'category'}}"
+            ) from None
+
+
+def _example(values: Values) -> str:
+    found = values.distinct()[:1]
+    return repr(found[0]) if found else "nothing"
