@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from tallybayes.batch import Array
 from tallybayes.errors import SettingError
 
 LEAST_ROWS = 10  # fewer rows than this cannot tell how sure to be
+MOST_ROWS = 100_000  # rows that the temperature is fitted to, evenly spread; one number needs no more
 TEMPERATURES = 0.1, 1000.0  # where the temperature is looked for
 SPREAD = 3.0  # of the normal prior on log T: a temperature of 20 or 1/20 is nothing unusual
 FAR = 1e9  # log odds that stand for infinite ones, which cannot be interpolated
@@ -63,9 +65,13 @@ class Curve:
     log_odds: tuple[float, ...]
     probability: tuple[float, ...]
 
+    @cached_property
+    def _knots(self) -> tuple[Array, Array]:
+        return np.array(self.log_odds), np.array(self.probability)
+
     def __call__(self, log_odds: Array) -> Array:
         """The calibrated probability (n,)."""
-        return np.interp(log_odds, self.log_odds, self.probability)
+        return np.interp(log_odds, *self._knots)
 
 
 @dataclass(frozen=True)
@@ -164,13 +170,13 @@ def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Te
 
     own = log_posterior[np.arange(len(codes)), codes]
     possible = np.isfinite(own)  # a row whose class is impossible is lost at every temperature alike
-    log_posterior, codes, weight = log_posterior[possible], codes[possible], weight[possible]
-    rows = np.arange(len(codes))
+    chosen = np.flatnonzero(possible)[:: max(1, -(-len(codes) // MOST_ROWS))]
+    log_posterior, codes, weight, rows = log_posterior[chosen], codes[chosen], weight[chosen], np.arange(len(chosen))
 
     def loss(log_temperature: float) -> float:
         calibrated = Temperature(math.exp(log_temperature)).apply(log_posterior)
         # Rows without an error would have the model ever surer. The prior, less than what one row says, holds it.
-        return 0.5 * (log_temperature / SPREAD) ** 2 - float(weight @ calibrated[rows, codes])
+        return 0.5 * (log_temperature / SPREAD) ** 2 - float((weight * calibrated[rows, codes]).sum())
 
     bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
@@ -208,12 +214,11 @@ def _normalised(log_scores: Array) -> Array:
 
 def _log_odds(log_posterior: Array) -> Array:
     """Log p − log(1 − p) of each class, without the rounding of a p close to 1."""
-    best = log_posterior.argmax(axis=1)[:, None]
+    best = np.arange(len(log_posterior)), log_posterior.argmax(axis=1)
     others = log_posterior.copy()
-    np.put_along_axis(others, best, -np.inf, axis=1)
+    others[best] = -np.inf
     against = np.log1p(-np.exp(others))  # exact enough, for these probabilities are 1/2 at most
-    runner_up = np.maximum(others.max(axis=1, keepdims=True), -FAR)
+    runner_up = np.maximum(others.max(axis=1), -FAR)
     with np.errstate(divide="ignore"):
-        rest = runner_up + np.log(np.exp(others - runner_up).sum(axis=1, keepdims=True))
-    np.put_along_axis(against, best, rest, axis=1)
+        against[best] = runner_up + np.log(np.exp(others - runner_up[:, None]).sum(axis=1))
     return np.clip(log_posterior - against, -FAR, FAR)

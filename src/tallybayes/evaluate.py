@@ -23,7 +23,8 @@ Z = 1.959963984540054  # the normal quantile of 95 % intervals
 EPS = float(np.finfo(np.float64).eps)  # probabilities of 0 count as this much, as in scikit-learn
 BINS = 15  # of the reliability table
 WIDTH = 80  # columns of a terminal
-MOST_LINES = 20  # classes or mistakes that are printed
+MOST_CLASSES = 20  # that are printed
+MOST_MISTAKES = 10  # that are printed where the confusion matrix is too wide
 
 
 @dataclass(frozen=True)
@@ -228,9 +229,9 @@ class Evaluation:
             (_short(label, 30), *(f"{value:.4f}" for value in row), _amount(support))
             for label, row, support in zip(self.classes, figures, self.support, strict=True)
         ]
-        more = len(lines) - MOST_LINES
+        more = len(lines) - MOST_CLASSES
         if more > 0:
-            lines[MOST_LINES:] = [(f"… {more} more", "", "", "", "")]
+            lines[MOST_CLASSES:] = [(f"… {more} more", "", "", "", "")]
         return Listing(("class", "precision", "recall", "F1", "rows"), lines)
 
     def _matrix(self) -> Listing:
@@ -242,7 +243,7 @@ class Evaluation:
     def _mistakes(self) -> Listing:
         wrong = self.confusion.copy()
         np.fill_diagonal(wrong, 0.0)
-        largest = np.argsort(-wrong, axis=None, kind="stable")[:MOST_LINES]
+        largest = np.argsort(-wrong, axis=None, kind="stable")[:MOST_MISTAKES]
         pairs = [divmod(int(cell), len(self.classes)) for cell in largest if wrong.flat[cell] > 0]
         lines = [(_short(self.classes[t], 30), _short(self.classes[p], 30), _amount(wrong[t, p])) for t, p in pairs]
         return Listing(("true", "mistaken for", "rows"), lines)
@@ -466,8 +467,8 @@ def _wilson(hits: float, n: float) -> Interval:
 def _mean(values: Array, weight: Array) -> Interval:
     """A mean of values that cannot be negative, with the normal interval."""
     total = float(weight.sum())
-    mean = float(weight @ values) / total
-    half = Z * math.sqrt(float(weight @ (values - mean) ** 2)) / total
+    mean = float((weight * values).sum()) / total
+    half = Z * math.sqrt(float((weight * (values - mean) ** 2).sum())) / total
     return Interval(mean, max(0.0, mean - half), mean + half)
 
 

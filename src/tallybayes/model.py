@@ -60,7 +60,7 @@ class Settings:
         """Log P(y), shape (…, K), for class weights of that shape."""
         n_classes = len(schema.classes)
         if isinstance(self.prior, Mapping):
-            prior = _given_prior(self.prior, schema.classes)
+            prior = checked_prior(self.prior, schema.classes)
         elif self.prior == "empirical":
             total = class_weight.sum(axis=-1, keepdims=True) + self.prior_alpha * n_classes
             known = np.broadcast_to(total > 0, class_weight.shape)
@@ -76,7 +76,7 @@ class Settings:
         return np.broadcast_to(quiet_log(prior), class_weight.shape)
 
 
-def _given_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
+def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
     """The probabilities in the order of the classes, checked."""
     if set(prior) != set(classes):
         raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
@@ -268,7 +268,7 @@ class Model:
         if forbidden:
             warnings.warn(
                 f"{plural(forbidden, 'row')} had probability zero under every class and got the prior instead; "
-                "alpha > 0 avoids it",
+                "smoothing (alpha, var_smoothing) avoids it",
                 ForbiddenRowWarning,
                 stacklevel=4,
             )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from tallybayes.errors import SettingError
+
 T = TypeVar("T")
 
 SMALL = 500_000  # cells below which starting threads costs more than it saves
@@ -22,6 +24,8 @@ def cores() -> int:
 
 def threads_for(size: int, n_jobs: int | None) -> int:
     """Threads worth starting for so many cells; ``n_jobs`` as in scikit-learn, None for all cores on large inputs."""
+    if n_jobs == 0:
+        raise SettingError("n_jobs=0 means nothing; use None for all cores on large inputs, 1 for a single thread")
     if n_jobs is None:
         return 1 if size < SMALL else cores()
     return max(1, cores() + 1 + n_jobs) if n_jobs < 0 else n_jobs

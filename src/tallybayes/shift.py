@@ -110,7 +110,7 @@ def _climb(log_ratio: Array, weight: Array, prior: Array, tol: float, max_iter: 
     ratio = np.exp(log_ratio[telling] - top[:, None])  # (n, K), the likeliest class of each row at 1
 
     def log_likelihood(evidence: Array) -> float:
-        return float(weight @ (np.log(evidence) + top))
+        return float((weight * (np.log(evidence) + top)).sum())
 
     evidence, converged = ratio @ prior, False
     path = [log_likelihood(evidence)]

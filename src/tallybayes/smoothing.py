@@ -57,7 +57,8 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
 
     def loss(exponent: float) -> float:
         log_posterior = with_alpha(model, block, 10.0**exponent).leave_one_out(rows, n_jobs)
-        return -float((weight * log_posterior[np.arange(rows.n_rows), codes])[judged].sum())
+        own = log_posterior[np.arange(rows.n_rows), codes]
+        return -float((weight[judged] * own[judged]).sum())
 
     losses = [loss(exponent) for exponent in EXPONENTS]
     best = int(np.argmin(losses))

@@ -21,7 +21,7 @@ from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, NumberedColumns, Schema, plural, positions
 
-ROUNDING = 1e-12  # what a subtraction may leave of a weight and still mean "nothing"
+ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
 
 @dataclass(frozen=True)
@@ -337,7 +337,9 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[..., Tally]]] = []
 
 def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = None) -> Tally:
     """Tally a batch: ranges of rows on all cores, each its own tally, added up."""
-    threads = min(threads_for(batch.size, n_jobs), max(batch.n_rows, 1))
+    if batch.n_rows == 0:
+        return _count_rows(batch, families, 0, 0)
+    threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
     return reduce(add, map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads))
 
@@ -368,12 +370,20 @@ def named_cells(work: Callable[..., Any], schema: Schema, columns: Sequence[int]
 
 
 def take_back(mine: Array, theirs: Array) -> Array:
-    """Subtract weights; what rounding leaves is zero, and less than that was never there."""
+    """Subtract weights; what rounding leaves is zero, and less than that was never there.
+
+    Whole numbers are exact. Fractional weights summed in another order differ in the last digits, by a share of the
+    sums they are part of.
+    """
     left = mine - theirs
-    slack = ROUNDING * np.maximum(mine, 1e-300)
+    if np.array_equal(mine, np.rint(mine)) and np.array_equal(theirs, np.rint(theirs)):
+        slack: Array | float = 0.0
+    else:
+        largest = max(float(mine.max(initial=0.0)), float(theirs.max(initial=0.0)))
+        slack = ROUNDING * (np.maximum(mine, theirs) + 1e-3 * largest)
     if np.any(left < -slack):
         raise UnlearnError(NEVER_LEARNED)
-    return np.where(np.abs(left) <= slack, 0.0, left)
+    return np.where(left <= slack, 0.0, left)
 
 
 def _cells(columns: Sequence[int], mine: Schema, larger: Schema) -> Index:

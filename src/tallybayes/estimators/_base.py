@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import evaluate
 from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
-from tallybayes.errors import CellError, DataError, NotAvailableError, SchemaError, SettingError
+from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
 from tallybayes.estimators._checks import check_classes, check_matrix, check_target, check_weight, unchanged_on_error
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
@@ -61,8 +62,8 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         """The prior that the parameters describe."""
         raise NotImplementedError
 
-    def _encode(self, x: Any) -> Matrix:
-        """Turn a checked matrix into the family's."""
+    def _encode(self, x: Any, learning: bool) -> Matrix:
+        """Turn a checked matrix into the family's; ``learning`` when its rows are to be counted."""
         return sparse_rows(x) if is_sparse(x) else x
 
     def _plain_columns(self, n_columns: int) -> Sequence[Column]:
@@ -99,6 +100,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
                 raise DataError("Sample weights must contain at least one non-zero number.")
             self._learn(batch)
             self._choose_smoothing(batch)
+        self._note_empty_columns()
         n_classes = len(self.classes_)
         if 2 * n_classes > batch.n_rows > 10:
             warnings.warn(
@@ -128,8 +130,6 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            if isinstance(getattr(self, "alpha", None), str):
-                raise SettingError("alpha='auto' looks at all rows at once: use fit, or give partial_fit a number")
             known: NDArray[Any] | None = getattr(self, "classes_", None)
             if known is None and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -169,6 +169,14 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
         return self
 
+    def _note_empty_columns(self) -> None:
+        for block in self.tally_.blocks.values():
+            weight = block.summary.arrays()["weight"]
+            empty = np.flatnonzero(weight.sum(axis=0) == 0) if weight.shape[1] == len(block.columns) else ()
+            if len(empty):
+                names = ", ".join(repr(self.tally_.schema.columns[block.columns[j]].name) for j in empty[:5])
+                warnings.warn(f"no value at all in column {names}: it is no evidence", ColumnWarning, stacklevel=3)
+
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
@@ -192,7 +200,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             )
         classes = check_classes(labels) if classes is None else classes
         row_weight = check_weight(weight, x.shape[0])
-        encoded = self._encoded(x)
+        encoded = self._encoded(x, learning=True)
         schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
         return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
 
@@ -201,11 +209,11 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "model_"):
             check_is_fitted(self)
         x = check_matrix(self, X, reset=False, sparse=self._sparse)
-        return one_block(self._block, self.model_.schema, self._encoded(x))
+        return one_block(self._block, self.model_.schema, self._encoded(x, learning=False))
 
-    def _encoded(self, x: Any) -> Matrix:
+    def _encoded(self, x: Any, learning: bool) -> Matrix:
         try:
-            return self._encode(x)
+            return self._encode(x, learning)
         except CellError as error:
             raise error.named([column.name for column in self._plain_columns(x.shape[1])]) from None
 
@@ -237,7 +245,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         batch = self._rows(X)
-        return self._output(self.model_.posterior(batch, self.n_jobs), X)
+        return self._output(self.model_.posterior(batch, self.n_jobs), batch)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return log P(y | x) of each row and class.
@@ -251,7 +259,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         batch = self._rows(X)
-        return self._output(self.model_.log_posterior(batch, self.n_jobs), X)
+        return self._output(self.model_.log_posterior(batch, self.n_jobs), batch)
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """Return log P(x, y) of each row and class, up to the part that is the same for every class.
@@ -265,9 +273,9 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         batch = self._rows(X)
-        return self._output(self.model_.log_joint(batch, self.n_jobs), X)
+        return self._output(self.model_.log_joint(batch, self.n_jobs), batch)
 
-    def _output(self, values: Array, X: Any) -> Array:
+    def _output(self, values: Array, batch: Rows) -> Array:
         """Hook for estimators that answer in the precision of their input."""
         return values
 
@@ -421,6 +429,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         """
         estimator = cls(**params)
         estimator._validate_params()
+        estimator._refuse_auto("a tally alone")
         if set(tally.blocks) != {cls._block}:
             raise SchemaError(
                 f"{cls.__name__} reads a tally of {cls._block!r} columns, this one has {sorted(tally.blocks)}"
@@ -452,9 +461,16 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         differing = [name for name in mine if not np.array_equal(mine[name], theirs[name])]
         if differing:
             raise SettingError(f"only estimators of equal settings add; these differ in {', '.join(differing)}")
+        self._refuse_auto("two tallies")
         both = clone(self)
         both._adopt(self.tally_ + other.tally_, like=self.classes_)
+        if hasattr(self, "feature_names_in_"):
+            both.feature_names_in_ = self.feature_names_in_
         return both
+
+    def _refuse_auto(self, of: str) -> None:
+        if isinstance(getattr(self, "alpha", None), str):
+            raise SettingError(f"alpha='auto' is chosen by looking at rows, not at {of}; give alpha a number")
 
     # ------------------------------------------------------------------------------------------ reading the model
 
@@ -531,9 +547,17 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         if not isinstance(prior, (str, Mapping)):
             prior = given_prior(prior, self.classes_)
         changed = clone(self)
-        vars(changed).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        params = self.get_params(deep=False)
+        vars(changed).update({name: value for name, value in vars(self).items() if name not in params})
         changed.model_ = self.model_.with_prior(prior)
+        if isinstance(prior, Mapping):
+            prior = [prior[label] for label in self.classes_.tolist()]
+        changed._set_prior(prior)
         return changed
+
+    def _set_prior(self, prior: Any) -> None:
+        """Make a prior, "empirical", "uniform" or a list, the one that the parameters describe."""
+        raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -557,6 +581,12 @@ def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
             f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
         )
     return dict(zip(classes.tolist(), values.tolist(), strict=True))
+
+
+def _alpha_is_a_number(estimator: Any) -> bool:
+    if isinstance(estimator.alpha, str) and estimator.alpha == "auto":
+        raise NotAvailableError("alpha='auto' looks at all rows at once: use fit, or give alpha a number")
+    return True
 
 
 class DiscreteNB(BaseNB):
@@ -596,6 +626,15 @@ class DiscreteNB(BaseNB):
         if self.class_prior is not None:
             return given_prior(self.class_prior, classes)
         return "empirical" if self.fit_prior else "uniform"
+
+    def _set_prior(self, prior: Any) -> None:
+        self.fit_prior, self.class_prior = prior != "uniform", None if isinstance(prior, str) else prior
+
+    @available_if(_alpha_is_a_number)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    partial_fit.__doc__ = BaseNB.partial_fit.__doc__
 
     def _choose_smoothing(self, batch: Rows) -> None:
         if isinstance(self.alpha, str):

@@ -72,6 +72,8 @@ def check_target(y: Any) -> NDArray[Any]:
 def check_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """The classes that occur, sorted."""
     classes = distinct(labels)
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
     if not len(classes):
         raise DataError("Input y contains NaN or None only: no row has a label")
     return classes

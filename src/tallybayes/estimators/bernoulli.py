@@ -5,9 +5,11 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.batch import Array, Matrix
+from tallybayes.batch import Array, Csr, Matrix
+from tallybayes.errors import CellError
 from tallybayes.estimators._base import DiscreteNB
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.sources.arrays import is_sparse, sparse_rows
@@ -93,9 +95,15 @@ class BernoulliNB(DiscreteNB):
     def _family(self) -> Bernoulli:
         return Bernoulli(self._alpha(), None if self.binarize is None else float(self.binarize))
 
-    def _encode(self, x: Any) -> Matrix:
+    def _encode(self, x: Any, learning: bool) -> Matrix:
         # Duplicate entries are parts of one value, so they are summed before it is held against the threshold.
-        return sparse_rows(x, canonical=True) if is_sparse(x) else x
+        rows = sparse_rows(x, canonical=True) if is_sparse(x) else x
+        if self.binarize is None:
+            values = rows.data if isinstance(rows, Csr) else rows
+            if np.nanmax(values, initial=0) > 1:
+                row, column = np.argwhere((rows.dense() if isinstance(rows, Csr) else rows) > 1)[0]
+                raise CellError("holds more than 1", "Set binarize to a threshold.", int(row), int(column))
+        return rows
 
     @property
     def feature_count_(self) -> Array:

@@ -14,7 +14,7 @@ from tallybayes.errors import DataError
 from tallybayes.estimators._base import DiscreteNB
 from tallybayes.families.categorical import Categorical
 from tallybayes.schema import Column
-from tallybayes.sources.arrays import ordinal_codes
+from tallybayes.sources.arrays import MOST_LEVELS, ordinal_codes
 
 
 class CategoricalNB(DiscreteNB):
@@ -101,13 +101,13 @@ class CategoricalNB(DiscreteNB):
     def _family(self) -> Categorical:
         return Categorical(self._alpha(), self.unseen)
 
-    def _encode(self, x: Any) -> Codes:
-        codes, n_levels = ordinal_codes(x, self.n_jobs)
-        return Codes(codes, n_levels)
+    def _encode(self, x: Any, learning: bool) -> Codes:
+        codes, n_levels = ordinal_codes(x, learning, self.n_jobs)
+        return Codes(codes, np.maximum(n_levels, self._least_levels(len(n_levels))))
 
     def _schema_columns(self, x: Matrix) -> tuple[Column, ...]:
         assert isinstance(x, Codes)
-        n_levels = np.maximum(x.n_levels, self._least_levels(len(x.n_levels)))
+        n_levels = x.n_levels
         return tuple(
             Column(column.name, "category", range(n))
             for column, n in zip(self._plain_columns(x.shape[1]), n_levels.tolist(), strict=True)
@@ -125,6 +125,8 @@ class CategoricalNB(DiscreteNB):
                 f"'min_categories' should have shape ({n_columns},) when an array-like is provided. "
                 f"Got {least.shape} instead."
             )
+        if (least > MOST_LEVELS).any():
+            raise DataError(f"'min_categories' must be at most {MOST_LEVELS:,}, the largest table that is made")
         return np.broadcast_to(least, (n_columns,)).astype(np.int64)
 
     @property

@@ -109,16 +109,19 @@ class GaussianNB(BaseNB):
         if hasattr(self, "_single"):
             del self._single
 
-    def _output(self, values: Array, X: Any) -> Array:
-        if getattr(self, "_single", False) and getattr(X, "dtype", None) == np.float32:
-            return values.astype(np.float32)
-        return values
+    def _output(self, values: Array, batch: Rows) -> Array:
+        single = getattr(self, "_single", False) and batch.rows(0, 1).blocks[self._block].x.dtype == np.float32  # type: ignore[union-attr]
+        return values.astype(np.float32) if single else values
+
+    def _set_prior(self, prior: Any) -> None:
+        uniform = np.full(len(self.classes_), 1 / len(self.classes_))
+        self.priors = None if prior == "empirical" else uniform if prior == "uniform" else prior
 
     @property
     def _normals(self) -> Normals:
         return self.model_.parameters[self._block]
 
-    def _kept(self, values: Array) -> Array:
+    def _kept(self, values: Any) -> Any:
         return values.astype(np.float32) if getattr(self, "_single", False) else values
 
     @property
@@ -134,7 +137,12 @@ class GaussianNB(BaseNB):
     @property
     def epsilon_(self) -> float:
         """What was added to the variances."""
-        return self._normals.epsilon
+        return self._kept(np.float64(self._normals.epsilon))
+
+    @property
+    def class_count_(self) -> Array:
+        """Weight of the rows of each class, shape (n_classes,)."""
+        return self._kept(self.tally_.class_weight)
 
     @property
     def class_prior_(self) -> Array:

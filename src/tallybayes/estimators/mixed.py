@@ -289,6 +289,9 @@ class NaiveBayes(BaseNB):
         prior: Prior = self.prior
         return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
 
+    def _set_prior(self, prior: Any) -> None:
+        self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
+
     def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
         classes = np.array(tally.schema.classes)
         self.classes_ = classes.astype(object) if like is not None and like.dtype.kind == "O" else classes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,7 +16,7 @@ from tallybayes.estimators._base import DiscreteNB
 from tallybayes.families.complement import Complement
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.model import Prior
+from tallybayes.model import Prior, checked_prior
 
 
 class CountsNB(DiscreteNB):
@@ -187,7 +189,9 @@ class ComplementNB(CountsNB):
         return Complement(self._alpha(), bool(self.norm))
 
     def _prior(self, classes: NDArray[Any]) -> Prior:
-        super()._prior(classes)  # a prior of the wrong length is an error all the same
+        self._nominal_prior = super()._prior(classes)  # unused, but an error if it is none
+        if isinstance(self._nominal_prior, Mapping):
+            checked_prior(self._nominal_prior, tuple(classes.tolist()))
         return "none"
 
     @property
@@ -207,9 +211,7 @@ class ComplementNB(CountsNB):
     @property
     def class_log_prior_(self) -> Array:
         """Log P(y), shape (n_classes,): what the prior would be, were it used."""
-        from dataclasses import replace
-
-        settings = replace(self.model_.settings, prior=super()._prior(self.classes_))
+        settings = replace(self.model_.settings, prior=self._nominal_prior)
         return settings.log_prior(self.model_.schema, self.class_count_)
 
     @property

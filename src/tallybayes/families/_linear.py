@@ -136,6 +136,11 @@ class Entries:
         if isinstance(x, Csr):
             row, column = np.repeat(np.arange(x.shape[0]), np.diff(x.start)), x.column
             value = np.asarray(x.data, dtype=np.float64)
+            cell = row * np.int64(x.n_columns) + column
+            if np.any(cell[1:] <= cell[:-1]):  # out of order, or several entries that make up one count
+                cell, place = np.unique(cell, return_inverse=True)
+                row, column = np.divmod(cell, x.n_columns)
+                value = np.bincount(place, weights=value, minlength=len(cell)).astype(np.float64, copy=False)
         else:
             row, column = np.nonzero(x)
             value = np.asarray(x[row, column], dtype=np.float64)

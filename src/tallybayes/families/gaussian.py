@@ -85,7 +85,8 @@ class Gaussian:
 
     def contributions(self, params: Normals, x: NDArray[Any]) -> Array:
         z = np.asarray(x, dtype=np.float64)[:, None, :] - params.mean
-        return np.where(np.isnan(z), 0.0, params.log_norm - 0.5 * z**2 * params.precision)
+        with np.errstate(over="ignore"):  # beyond all measure is −inf
+            return np.where(np.isnan(z), 0.0, params.log_norm - 0.5 * z**2 * params.precision)
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         merged = np.concatenate([*summary.merged().arrays().values()])

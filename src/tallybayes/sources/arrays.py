@@ -129,11 +129,12 @@ def value_codes(x: NDArray[Any], names: Sequence[str] | None) -> tuple[tuple[Col
     return tuple(columns), Codes(codes, np.array([len(c.levels or ()) for c in columns], dtype=np.int64))
 
 
-def ordinal_codes(x: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Categories that are already numbered 0 … C − 1: the codes, and one more than the highest of each column.
 
-    Integers of any width are used as they are; in a matrix of floats NaN is a hole. Negative, fractional, infinite
-    and absurdly high codes are errors.
+    Integers of any width are used as they are; in a matrix of floats NaN is a hole and fractions are cut off, as
+    scikit-learn does. Negative and infinite codes are errors, and so are absurdly high ones if they are to be
+    learned: nobody means a table of a billion levels.
     """
     holes = None
     if x.dtype.kind == "b":
@@ -154,7 +155,7 @@ def ordinal_codes(x: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[A
             x, x < 0 if holes is None else (x < 0) & ~holes, "holds the code", "Negative values in data are no codes. "
         )
     highest = np.max([high for _, high in ranges], axis=0)
-    if (highest >= MOST_LEVELS).any():
+    if learning and (highest >= MOST_LEVELS).any():
         _refuse(x, x >= MOST_LEVELS, "holds the code", f"A table of more than {MOST_LEVELS:,} levels is not made. ")
     return x, np.maximum(highest.astype(np.int64) + 1, 0)
 

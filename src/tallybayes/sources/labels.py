@@ -106,4 +106,6 @@ def _offset(values: NDArray[Any]) -> int | None:
 def _shifted(values: NDArray[Any], offset: int) -> NDArray[np.intp]:
     if values.dtype.kind == "b":
         return values.astype(np.intp)
+    if values.dtype.kind == "i":
+        values = values.astype(np.int64, copy=False)  # small integers would wrap round
     return (values - values.dtype.type(offset)).astype(np.intp)

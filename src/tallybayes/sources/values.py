@@ -134,11 +134,15 @@ class SeriesValues:
 
     @cached_property
     def n_missing(self) -> int:
-        missing = self.series.null_count()
-        if self.series.dtype.is_float():  # Polars and PyArrow tell NaN from null; a hole is either
-            values = self.series.to_numpy()
-            return int(np.isnan(values).sum())
-        return int(missing)
+        if self.storage == "number":  # Polars and PyArrow tell NaN from null; a hole is either
+            return int(np.isnan(self._array).sum())
+        return int(self.series.null_count())
+
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        """Numbers as NumPy sees them: in place where there is no hole, otherwise as floats."""
+        array = self.series.to_numpy()
+        return _as_numbers(array) if array.dtype.kind == "O" else array
 
     def take(self, rows: NDArray[Any]) -> Values:
         return SeriesValues(self.series[rows.tolist()])
@@ -159,8 +163,7 @@ class SeriesValues:
         return tuple(sorted(found))
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
-        part = self.series[first:last].to_numpy()
-        return _as_numbers(part) if part.dtype.kind == "O" else part
+        return self._array[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
         part, known = self.series[first:last], [level for level in levels if level is not None]

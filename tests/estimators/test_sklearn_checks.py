@@ -1,0 +1,43 @@
+"""scikit-learn's own checks of the estimator contract, for each estimator and its interesting settings."""
+
+from typing import Any
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, PoissonNB
+
+WHOLE_ROWS = "leave-one-out leaves out a row with all its weight, which is not one of two equal rows"
+
+ESTIMATORS = [
+    GaussianNB(),
+    GaussianNB(variance="shared"),
+    GaussianNB(prior_alpha=1.0, n_jobs=2),
+    BernoulliNB(),
+    BernoulliNB(alpha="auto"),
+    BernoulliNB(alpha=0.0),
+    CategoricalNB(),
+    CategoricalNB(alpha="auto"),
+    CategoricalNB(unseen="smooth"),
+    MultinomialNB(),
+    MultinomialNB(alpha="auto"),
+    ComplementNB(),
+    ComplementNB(alpha="auto"),
+    ComplementNB(norm=True),
+    PoissonNB(),
+    PoissonNB(alpha="auto"),
+    NaiveBayes(),
+    NaiveBayes(variance="shared", min_count=2, prior_alpha=1.0, unseen="smooth"),
+]
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """Checks that contradict a documented extension, with the reason."""
+    if isinstance(estimator, BernoulliNB) and estimator.alpha == "auto":
+        kinds = ("dense", "sparse")
+        return {f"check_sample_weight_equivalence_on_{kind}_data": WHOLE_ROWS for kind in kinds}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
+    check(estimator)

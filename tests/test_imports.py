@@ -1,0 +1,81 @@
+"""Start-up is a feature: what each use of the package loads, asked of a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["numpy", "scipy", "sklearn", "pandas", "polars", "duckdb", "rich", "tallybayes._native"]
+SLOW = ["sklearn", "scipy.sparse", "scipy.special", "scipy.optimize", "scipy.stats", "pandas", "polars", "duckdb"]
+
+
+def loaded(code: str, modules: list[str]) -> list[str]:
+    """Which of the modules a fresh interpreter has loaded after running the code."""
+    code += f"\nimport sys\nprint(*[name for name in {modules!r} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def loaded_besides_installation(code: str, modules: list[str]) -> list[str]:
+    """The same, less what the interpreter loads by itself (an editable installation may)."""
+    return sorted({*loaded(code, modules)} - {*loaded("", modules)})
+
+
+def test_the_package_alone_loads_next_to_nothing() -> None:
+    assert loaded_besides_installation("import tallybayes; dir(tallybayes); tallybayes.__version__", HEAVY) == []
+
+
+COUNT = """
+import numpy as np
+from tallybayes import Model, Settings, Tally, families
+from tallybayes.batch import Codes, Csr
+"""
+
+USES = {
+    "the names": COUNT,
+    "every family": """
+for family in (families.Gaussian(), families.Bernoulli(), families.Multinomial(), families.Complement(),
+               families.Poisson(), families.Categorical()):
+    x, y = np.array([[0, 1], [1, 0], [2, 1]]), ["no", "yes", "yes"]
+    tally = Tally.of(x, y, family)
+    assert (tally + tally - tally).class_weight.tolist() == [1, 2]
+    model = Model(Settings({family.name: family}), tally)
+    model.parameters, model.log_prior, model.n_parameters
+    model.sample(3, np.random.default_rng(0))
+""",
+    "predictions": """
+from tallybayes.sources.arrays import one_block
+from tallybayes.batch import Labels
+family = families.Gaussian()
+x = np.arange(6.0).reshape(3, 2)
+tally = Tally.of(x, [0, 1, 1], family)
+model = Model(Settings({"gaussian": family}), tally)
+batch = one_block("gaussian", model.schema, x, Labels.hard(np.array([0, 1, 1], dtype=np.int32)))
+model.predict(batch), model.posterior(batch), model.log_posterior(batch), model.contributions(batch)
+model.log_evidence(batch), model.log_likelihood(batch), model.leave_one_out(batch)
+model.learn(batch).unlearn(batch)
+""",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_counting_and_scoring_load_neither_scikit_learn_nor_scipy(use: str) -> None:
+    assert loaded_besides_installation(COUNT + USES[use], SLOW) == []
+
+
+def test_an_estimator_loads_scikit_learn_when_it_is_first_used() -> None:
+    """The other side: shows that the tests above would see it."""
+    assert "sklearn" in loaded("import tallybayes; tallybayes.GaussianNB", SLOW)
+
+
+def test_public_names_are_the_ones_promised() -> None:
+    import tallybayes
+
+    for name in tallybayes.__all__:
+        assert getattr(tallybayes, name) is not None
+        assert name in dir(tallybayes)
+    with pytest.raises(AttributeError, match="no attribute 'NoSuchNB'"):
+        _ = tallybayes.NoSuchNB
