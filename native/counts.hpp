@@ -78,9 +78,11 @@ TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int6
 // ---------------------------------------------------------------------------------------------- dense events
 
 // count[class][column] += w f(x), weight[class][column] += w over the cells that are not NaN, where f is the value
-// itself or, with a threshold, whether it lies above. Negative and infinite values stop the kernel when asked for.
+// itself or, with a threshold, whether it lies above. Infinite values, negative counts and, unless they are welcome,
+// holes stop the kernel.
 template <class T, class L, bool binary>
-TB_INLINE Index dense_sums(const Matrix<T>& x, const L& labels, double threshold, double* count, double* weight) {
+TB_INLINE Index dense_sums(const Matrix<T>& x, const L& labels, double threshold, bool holes, double* count,
+                           double* weight) {
     const Index d = x.d;
     for (Index i = 0; i < x.n; ++i) {
         const T* row = x.data + i * x.row_stride;
@@ -92,7 +94,7 @@ TB_INLINE Index dense_sums(const Matrix<T>& x, const L& labels, double threshold
         if (!fine)
             for (Index j = 0; j < d; ++j) {
                 const double value = static_cast<double>(row[j * x.col_stride]);
-                if (std::isinf(value) || (!binary && value < 0.0)) return i * d + j;
+                if (std::isinf(value) || (!binary && value < 0.0) || (!holes && value != value)) return i * d + j;
             }
         labels.each(i, [&](Index k, double w) {
             double *c = count + k * d, *o = weight + k * d;
@@ -206,8 +208,8 @@ TB_INLINE Index normalise(double* joint, Index n, Index n_classes, const double*
         double sum = 0.0;
         if (logs) {
             for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
-            const double evidence = top + std::log(sum);
-            for (Index k = 0; k < n_classes; ++k) score[k] -= evidence;
+            const double log_sum = std::log(sum);  // apart from top, beside which it may vanish
+            for (Index k = 0; k < n_classes; ++k) score[k] = (score[k] - top) - log_sum;
         } else {
             for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
             for (Index k = 0; k < n_classes; ++k) score[k] /= sum;

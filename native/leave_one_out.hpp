@@ -104,7 +104,11 @@ TB_INLINE Index own_moments(const GaussianTally& t, Index d, Index rows, const s
             if (shared) v = per_weight(within - m2 + own.m2, within_weight - w);
             own_mean[r] = some ? own.mean : all_mean[r];
             own_var[r] = at_least(v + epsilon[r], t.least);
-            strange[r] = lane[r] == lane[r] && w > full * (1.0 + 1e-9) ? 1.0 : strange[r];
+            // A value so far off that its square exceeds the class's sum of squares was never part of it.
+            const double z = lane[r] - t.mean[c], left = full - w;
+            const double square = left > 1e-12 * full ? w * z * z * (full / left) : w * z * z;
+            const bool off = w > full * (1.0 + 1e-9) || square > m2 * (1.0 + 1e-6) + 1e-9 * full * t.mean[c] * t.mean[c] + 1e-300;
+            strange[r] = lane[r] == lane[r] && off ? 1.0 : strange[r];
         }
     }
     for (Index r = 0; r < rows; ++r)
@@ -112,9 +116,11 @@ TB_INLINE Index own_moments(const GaussianTally& t, Index d, Index rows, const s
     return kNone;
 }
 
-// Takes the logarithm of what has been multiplied up, every kProduct columns and at the end.
+// Takes the logarithm of what has been multiplied up: every kProduct columns, at the end, and before it can underflow.
 TB_INLINE void fold(Index j, Index d, double* ratio, double* total) {
-    if (j % kProduct != kProduct - 1 && j != d - 1) return;
+    double low = 1.0, high = 1.0;
+    for (Index r = 0; r < kLanes; ++r) low = ratio[r] < low ? ratio[r] : low, high = ratio[r] > high ? ratio[r] : high;
+    if (j % kProduct != kProduct - 1 && j != d - 1 && low > 1e-90 && high < 1e90) return;
     for (Index r = 0; r < kLanes; ++r) {
         if (ratio[r] != 1.0) total[r] += std::log(ratio[r]);
         ratio[r] = 1.0;
@@ -150,7 +156,7 @@ TB_INLINE void lanes_of_class(const GaussianTally& t, Index d, Index k, const do
                 const double raw = known ? v0 : s.all_var[j * kLanes + r];
                 const double v = at_least(raw + epsilon[r], t.least), z = lane[r] - m;
                 total[r] += seen ? z * z / v + norm : 0.0;
-                ratio[r] *= seen ? v * scale : 1.0;
+                ratio[r] *= seen ? at_least(v * scale, 1e-205) : 1.0;
             }
         }
         fold(j, d, ratio, total);
@@ -172,7 +178,7 @@ TB_INLINE void lanes_without(const GaussianTally& t, Index d, Index k, const std
             const double z = lane[r] - (y == codes[r] ? own_mean[r] : other);
             const bool seen = lane[r] == lane[r];
             total[r] += seen ? z * z / own_var[r] + s.log_norm[c] : 0.0;
-            ratio[r] *= seen ? own_var[r] * s.scale[c] : 1.0;
+            ratio[r] *= seen ? at_least(own_var[r] * s.scale[c], 1e-205) : 1.0;
         }
         fold(j, d, ratio, total);
     }
@@ -180,7 +186,7 @@ TB_INLINE void lanes_without(const GaussianTally& t, Index d, Index k, const std
 
 // out[row][class] = log density of the row under the class, the row itself left out of every moment: its class's
 // mean and variance, the shared variance, and the variance floor that all classes add. Answers the row that weighs
-// more than its class does (it was never learned), or kNone.
+// more than its class does (it was never learned), minus two less its position for an infinite cell, or kNone.
 template <class T, bool shared>
 TB_INLINE Index gaussian_leave_one_out(const Matrix<T>& x, const Hard& labels, const GaussianTally& t,
                                        const LooScratch& s, double* out) {
@@ -191,7 +197,10 @@ TB_INLINE Index gaussian_leave_one_out(const Matrix<T>& x, const Hard& labels, c
         std::int32_t codes[kLanes] = {0};
         double weight[kLanes] = {0.0}, epsilon[kLanes], total[kLanes];
         for (Index r = 0; r < rows; ++r) codes[r] = labels.codes[first + r], weight[r] = labels.weight[first + r];
-        pack(x, first, rows, s.tile);
+        if (!pack(x, first, rows, s.tile)) {
+            const Index bad = infinite_cell(x, first, rows);
+            if (bad != kNone) return -2 - bad;
+        }
         lane_floors(t, d, weight, s, epsilon);
         const Index strange = own_moments<shared>(t, d, rows, codes, weight, epsilon, s);
         if (strange != kNone) return first + strange;

@@ -105,6 +105,7 @@ template <class T, class L>
 Index add_moments(const Array2<T>& x, const L& labels, const Out& weight, const Out& mean, const Out& m2) {
     const Index k = rows(weight), d = cols(weight);
     require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d, "moments do not fit the matrix");
+    if (k * d == 0) return tb::kNone;
     std::vector<double> scratch(static_cast<std::size_t>(4 * k * d + (x.stride(1) == 1 ? 0 : tb::kBlock * d)));
     double* p = scratch.data();
     return run_moments(view(x), labels, k, weight.data(), mean.data(), m2.data(),
@@ -141,18 +142,18 @@ void bind_floats(nb::module_& m) {
                        {p, p + lanes, p + 2 * lanes, p + 3 * lanes, p + 4 * lanes, q, q + k * d, q + 2 * k * d, q + 3 * k * d}, out.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), "all"_a.noconvert(),
        "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "out"_a.noconvert(), Release());
-    m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, const Out& count, const Out& weight) {
+    m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, bool holes, const Out& count, const Out& weight) {
         require(cols(x) == cols(count) && cols(count) == cols(weight) && rows(count) == rows(weight), "counts do not fit the matrix");
         const auto labels = hard(codes, weights, rows(x), rows(count));
-        return binary ? tb::dense_sums<T, tb::Hard, true>(view(x), labels, threshold, count.data(), weight.data())
-                      : tb::dense_sums<T, tb::Hard, false>(view(x), labels, threshold, count.data(), weight.data());
-    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
-    m.def("dense_sums_soft", [](const Array2<T>& x, const Table<double>& weights, bool binary, double threshold, const Out& count, const Out& weight) {
+        return binary ? tb::dense_sums<T, tb::Hard, true>(view(x), labels, threshold, holes, count.data(), weight.data())
+                      : tb::dense_sums<T, tb::Hard, false>(view(x), labels, threshold, holes, count.data(), weight.data());
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "holes"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
+    m.def("dense_sums_soft", [](const Array2<T>& x, const Table<double>& weights, bool binary, double threshold, bool holes, const Out& count, const Out& weight) {
         require(cols(x) == cols(count) && cols(count) == cols(weight) && rows(count) == rows(weight), "counts do not fit the matrix");
         const auto labels = soft(weights, rows(x), rows(count));
-        return binary ? tb::dense_sums<T, tb::Soft, true>(view(x), labels, threshold, count.data(), weight.data())
-                      : tb::dense_sums<T, tb::Soft, false>(view(x), labels, threshold, count.data(), weight.data());
-    }, "x"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
+        return binary ? tb::dense_sums<T, tb::Soft, true>(view(x), labels, threshold, holes, count.data(), weight.data())
+                      : tb::dense_sums<T, tb::Soft, false>(view(x), labels, threshold, holes, count.data(), weight.data());
+    }, "x"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "holes"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
 }
 
 template <class T>

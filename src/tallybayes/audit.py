@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.batch import Array, Labels
-from tallybayes.schema import Level
+from tallybayes.schema import Level, amount
 from tallybayes.tally import Tally
 
 
@@ -36,11 +36,11 @@ class Receipt:
         )
 
     def __str__(self) -> str:
-        head = f"{'class':20} {'rows':>8} {'weight':>12} {'before':>12} {'after':>12}"
-        fields = zip(self.classes, self.rows, self.weight, self.before, self.after, strict=True)
-        lines = [f"{label!s:20} {n:8,} {w:12,g} {b:12,g} {a:12,g}" for label, n, w, b, a in fields]
-        totals = sum(self.rows), sum(self.weight), sum(self.before), sum(self.after)
-        return "\n".join([head, *lines, "{:20} {:8,} {:12,g} {:12,g} {:12,g}".format("all", *totals)])
+        rows = [*zip(map(str, self.classes), self.rows, self.weight, self.before, self.after, strict=True)]
+        rows.append(("all", sum(self.rows), sum(self.weight), sum(self.before), sum(self.after)))
+        lines = [f"{'class':20} {'rows':>10} {'weight':>14} {'before':>14} {'after':>14}"]
+        lines += [f"{name:20} {n:10,} {amount(w):>14} {amount(b):>14} {amount(a):>14}" for name, n, w, b, a in rows]
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """The receipt as plain values, for JSON."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.errors import DataError
 from tallybayes.schema import Schema
 
 Array = NDArray[np.float64]
@@ -50,6 +51,8 @@ class Csr:
 
     def dense(self) -> Array:
         """The same as a full matrix, duplicates summed."""
+        if len(self.column) and not (self.column.min() >= 0 and self.column.max() < self.n_columns):
+            raise DataError(f"the sparse matrix is damaged: it points at a column beyond its {self.n_columns}")
         full = np.zeros(self.shape)
         np.add.at(full, (np.repeat(np.arange(self.shape[0]), np.diff(self.start)), self.column), self.data)
         return full

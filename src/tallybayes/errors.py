@@ -25,6 +25,17 @@ class UnlearnError(TallybayesError, ValueError):
     """Rows are to be taken back that were never learned."""
 
 
+class RowError(UnlearnError):
+    """A row is to be left out of a tally that does not hold it."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(
+            f"row {row} was not learned with this label and weight: leave-one-out needs the rows, labels and weights "
+            "that the model was fitted on"
+        )
+        self.row = row
+
+
 class NotAvailableError(TallybayesError, AttributeError):
     """The model has no such property; the message says why and what to use instead."""
 

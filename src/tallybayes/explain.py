@@ -39,15 +39,17 @@ class Explanation:
     posterior: dict[Level, float]  # P(y | x)
 
     def __str__(self) -> str:
-        parts = [("prior", "", self.prior), *((e.column, _shown(e.value), e.log_odds) for e in self.evidence)]
-        wide = max(len(f"{column} = {value}") for column, value, _ in parts)
-        largest = max((abs(amount) for _, _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
+        told = [e for e in self.evidence if e.value is not None or e.log_odds]
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds]
+        parts = [("prior", self.prior), *((f"{e.column} = {_shown(e.value)}", e.log_odds) for e in told)]
+        wide = max(len(name) for name, _ in parts)
+        largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
         lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
-        for column, value, amount in [*parts, ("total", "", self.total)]:
-            name = f"{column} = {value}" if value else column
-            bar = "█" * min(20, round(20 * abs(amount) / largest)) if math.isfinite(amount) else "█" * 20
-            lines.append(f"  {name:{wide}} {amount:+9.3f} {'' if column == 'total' else bar}".rstrip())
-        return "\n".join(lines)
+        for name, amount in parts:
+            size = round(20 * min(1.0, abs(amount) / largest))
+            lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
+        lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
+        return "\n".join(lines + ([f"  no value: {', '.join(silent)}"] if silent else []))
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""

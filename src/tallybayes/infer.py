@@ -44,14 +44,15 @@ class Profile:
         return self.n_rows - self.n_missing
 
 
-def infer(profile: Profile, look_for_identifiers: bool = True) -> Column:
+def infer(profile: Profile, whole: bool = True) -> Column:
     """Return the column that the values suggest.
 
     Parameters
     ----------
     profile : Profile
-    look_for_identifiers : bool
-        Leave out columns that name the row: not for arrays, whose columns somebody has chosen.
+    whole : bool
+        Whether the values are all there will be. Otherwise they are judged by their type alone, not by what the
+        first of them happen to be: no identifiers, and 0 and 1 are numbers.
 
     Returns
     -------
@@ -66,20 +67,21 @@ def infer(profile: Profile, look_for_identifiers: bool = True) -> Column:
     name, rows = profile.name, plural(profile.n_rows, "row")
     if profile.storage == "other":
         raise DataError(
-            f"column {name!r} holds values that are neither numbers, text, booleans nor dates (lists, records, …); "
-            f"unpack it or leave it out with drop=[{name!r}]"
+            f"column {name!r} holds lists, records or a mix of types, such as numbers and text; make it one type, or "
+            f"leave it out with drop=[{name!r}]"
         )
     if profile.storage == "empty" or profile.n_present == 0:
         return Column(name, "ignored", reason="no value at all")
     if profile.storage == "date":
         return Column(name, "ignored", reason="a date; derive columns such as month or weekday from it")
     if profile.storage in ("number", "integer"):
-        if profile.low == profile.high:
-            return Column(name, "ignored", reason=f"constant: {profile.low:g} in every row")
-        if look_for_identifiers and profile.numbered:
+        if whole and profile.numbered:
             return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}")
-        if profile.storage == "integer" and (profile.low, profile.high) == (0, 1):
+        if whole and profile.storage == "integer" and (profile.low, profile.high) == (0, 1):
             return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1")
+        if profile.low == profile.high:
+            # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
+            return Column(name, "numeric", reason=f"constant: {profile.low:g} in every row, no evidence")
         what = "whole numbers" if profile.storage == "integer" else "numbers"
         return Column(name, "numeric", reason=f"{what} from {profile.low:g} to {profile.high:g}{_holes(profile)}")
     levels = profile.declared if profile.declared is not None else profile.levels or ()
@@ -87,8 +89,8 @@ def infer(profile: Profile, look_for_identifiers: bool = True) -> Column:
     if profile.storage == "boolean":
         return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}")
     if seen == 1 and profile.declared is None:
-        return Column(name, "ignored", reason=f"constant: {levels[0]!r} in every row")
-    if look_for_identifiers and seen == profile.n_present > 20:
+        return Column(name, "category", levels, f"constant: {levels[0]!r} in every row, no evidence")
+    if whole and seen == profile.n_present > 20:
         return Column(name, "ignored", reason=f"an identifier: a different value in each of {rows}")
     what = "enumeration" if profile.declared is not None else "text"
     return Column(name, "category", levels, f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}")

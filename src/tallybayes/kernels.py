@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _native
 from tallybayes.batch import Array, Codes, Csr, Labels
-from tallybayes.errors import CellError, DataError, UnlearnError, bad_number
+from tallybayes.errors import CellError, DataError, RowError, bad_number
 
 SLICE = 1 << 16  # cells converted at a time
 
-LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
+LEAST_VARIANCE = 1e-200  # what a constant column gets where nothing varies: other values are unlikely, not impossible
 
 
 def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -50,17 +50,20 @@ def _check_entry(x: Csr, position: int) -> None:
     raise bad_number(float(x.data[position]), row, column)
 
 
+def _check_rows(x: NDArray[Any], labels: Labels) -> None:
+    if len(labels.weight) != x.shape[0]:
+        raise ValueError(f"labels must have one entry a row: {len(labels.weight)} for {x.shape[0]} rows")
+
+
 def _check_learned(row: int, first: int) -> None:
     """Raise for a row that weighs more than the tally it is to be left out of; -1 means that there is none."""
     if row >= 0:
-        raise UnlearnError(
-            f"row {first + row} was not learned with this label and weight: leave-one-out needs the rows, labels and "
-            "weights that the model was fitted on"
-        )
+        raise RowError(first + row)
 
 
 def moments(x: NDArray[Any], labels: Labels, n_classes: int) -> tuple[Array, Array, Array]:
     """Weight, mean and centred sum of squares (K, d) of each class and column; NaN is a hole."""
+    _check_rows(x, labels)
     weight, mean, m2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
@@ -95,7 +98,9 @@ def gaussian_leave_one_out(
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
         args = (*summary, merged, var_smoothing, epsilon, LEAST_VARIANCE, shared, out[first : first + len(part)])
-        _check_learned(_native.gaussian_leave_one_out(part, these.codes, these.weight, *args), first)
+        bad = _native.gaussian_leave_one_out(part, these.codes, these.weight, *args)
+        _check_cell(part, -2 - bad, first)  # an infinite cell is told apart from a row by its sign
+        _check_learned(bad, first)
     return out
 
 
@@ -138,10 +143,13 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
     return own
 
 
-def event_sums(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None) -> tuple[Array, Array]:
+def event_sums(
+    x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None, holes: bool = True
+) -> tuple[Array, Array]:
     """Σ w·x and Σ w, both (K, d), of each class and column; with a threshold x counts as 1 above it, else 0.
 
-    A sparse matrix has no holes, so its weight is the class's alone, shape (K, 1).
+    A sparse matrix has no holes, so its weight is the class's alone, shape (K, 1). In a dense one they are refused
+    where ``holes`` is false.
     """
     binary, at = threshold is not None, threshold or 0.0
     if isinstance(x, Csr):
@@ -152,13 +160,14 @@ def event_sums(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold:
             bad = _native.csr_sums(x.data, x.column, x.start, labels.codes, labels.weight, binary, at, count)
         _check_entry(x, bad)
         return count.T, labels.class_weight(n_classes)[:, None]
+    _check_rows(x, labels)
     sums, weight = np.zeros((2, n_classes, x.shape[1]))
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
         if these.codes is None:
-            bad = _native.dense_sums_soft(part, these.weight, binary, at, sums, weight)
+            bad = _native.dense_sums_soft(part, these.weight, binary, at, holes, sums, weight)
         else:
-            bad = _native.dense_sums(part, these.codes, these.weight, binary, at, sums, weight)
+            bad = _native.dense_sums(part, these.codes, these.weight, binary, at, holes, sums, weight)
         _check_cell(part, bad, first)
     return sums, weight
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Matrix, Rows
-from tallybayes.errors import DataError, ForbiddenRowWarning, SettingError, UnlearnError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError, UnlearnError
 from tallybayes.families import Family
 from tallybayes.families._family import quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -210,9 +210,17 @@ class Model:
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint_without(part), True))
 
-    def _joint_without(self, part: Batch) -> Array:
+        def without(part: Batch, first: int) -> tuple[Array, int]:
+            try:
+                joint, forbidden = self._joint_without(part)
+            except RowError as error:
+                raise RowError(first + error.row) from None
+            return self._posterior(joint, True)[0], forbidden
+
+        return self._by_chunks(batch, n_jobs, without)
+
+    def _joint_without(self, part: Batch) -> tuple[Array, int]:
         labels = part.labels
         if labels is None or labels.codes is None:
             raise DataError("leave-one-out needs the label of each row")
@@ -222,11 +230,16 @@ class Model:
         if np.any(weights < -1e-9 * self.tally.class_weight):
             raise UnlearnError("a row weighs more than its class: leave-one-out needs the rows the model was fitted on")
         weights[weights < 1e-12 * self.tally.class_weight] = 0.0
-        joint = np.array(self.settings.log_prior(self.schema, weights), order="C")
+        prior = self.settings.log_prior(self.schema, weights)
+        joint = np.array(prior, order="C")
         for name, block in part.blocks.items():
             summary = self.tally.blocks[name].summary
-            joint += self.settings.families[name].leave_one_out(summary, self.parameters[name], block.x, labels)
-        return joint
+            family, params = self.settings.families[name], self.parameters[name]
+            joint += named_cells(family.leave_one_out, self.schema, block.columns, 0)(summary, params, block.x, labels)
+        # A row that every class forbids gets the prior, and here that is the prior without the row.
+        forbidden = np.isneginf(joint).all(axis=1)
+        joint[forbidden] = prior[forbidden]
+        return joint, int(forbidden.sum())
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.parameters[name]
@@ -284,7 +297,8 @@ class Model:
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
         """Draw rows: a matrix for every block, and the class code of each row."""
-        codes = rng.choice(self.n_classes, size=n, p=np.exp(self._fallback))
+        p = np.exp(self._fallback)
+        codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
         return drawn, codes
 

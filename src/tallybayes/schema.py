@@ -51,6 +51,11 @@ class Column:
         of = "" if self.levels is None else f" of {len(self.levels)} levels"
         return f"Column({self.name}: {self.kind}{of})"
 
+    def covers(self, other: Column) -> bool:
+        """Whether this column has all levels of the other."""
+        same = (self.name, self.kind) == (other.name, other.kind)
+        return same and (self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ()))
+
     def unite(self, other: Column) -> Column:
         """Return the column with the levels of both."""
         if (self.name, self.kind) != (other.name, other.kind):
@@ -102,6 +107,11 @@ class Schema:
     columns: Sequence[Column]
     classes: tuple[Level, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, NumberedColumns) and len(set(names := self.names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"two columns have the name {twice!r}; rename one")
+
     def __repr__(self) -> str:
         return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
 
@@ -136,6 +146,12 @@ class Schema:
             columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
         return Schema(columns, united(self.classes, other.classes))
 
+    def covers(self, other: Schema) -> bool:
+        """Whether this schema has all columns, levels and classes of the other, in whatever order."""
+        if not set(other.classes) <= set(self.classes) or len(self.columns) != len(other.columns):
+            return False
+        return self.columns == other.columns or all(map(Column.covers, self.columns, other.columns))
+
 
 def united(mine: Sequence[Level], theirs: Sequence[Level]) -> tuple[Level, ...]:
     """Join two lists of levels or classes; the order does not depend on which came first.
@@ -167,10 +183,18 @@ def in_order(values: Iterable[Level]) -> tuple[Level, ...]:
 
 def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.intp]:
     """Position of each value in a longer list that holds them all."""
-    if isinstance(within, range) and isinstance(values, range):
+    if isinstance(within, range) and within[: len(values)] == values:
         return np.arange(len(values), dtype=np.intp)
     place = {value: p for p, value in enumerate(within)}
-    return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
+    try:
+        return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
+    except KeyError as error:
+        raise SchemaError(f"{error.args[0]!r} is not among {', '.join(map(str, list(within)[:20]))}") from None
+
+
+def amount(weight: float) -> str:
+    """Spell out a sum of weights: whole numbers in full, others to six digits."""
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.6g}"
 
 
 def plural(number: int, noun: str) -> str:

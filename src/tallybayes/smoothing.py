@@ -58,7 +58,8 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
     def loss(exponent: float) -> float:
         log_posterior = with_alpha(model, block, 10.0**exponent).leave_one_out(rows, n_jobs)
         own = log_posterior[np.arange(rows.n_rows), codes]
-        return -float((weight[judged] * own[judged]).sum())
+        # A weak pull towards 1 (a decade counts little) where the rows do not care, as when they are separable.
+        return 0.5 * (exponent / 2.0) ** 2 - float((weight[judged] * own[judged]).sum())
 
     losses = [loss(exponent) for exponent in EXPONENTS]
     best = int(np.argmin(losses))

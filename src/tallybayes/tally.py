@@ -16,10 +16,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Encoded, Labels, Matrix, Rows
+from tallybayes.batch import Array, Encoded, Labels, Rows
 from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.schema import Column, NumberedColumns, Schema, plural, positions
+from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural, positions
 
 ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
@@ -105,8 +105,8 @@ class Counts:
 
     def __repr__(self) -> str:
         n_classes, cells = self.count.shape
-        total = self.weight.max(axis=1, initial=0.0).sum()
-        return f"Counts({plural(n_classes, 'class')}, {plural(cells, 'cell')}, weight {total:g})"
+        total = amount(self.weight.max(axis=1, initial=0.0).sum())
+        return f"Counts({plural(n_classes, 'class')}, {plural(cells, 'cell')}, weight {total})"
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ class Moments:
         m2 = np.where(left, self.m2 - other.m2 - delta**2 * self.weight * ratio, 0.0)
         # What rounding may leave: a share of the squares that went in, or of the values they came from.
         slack = 1e-9 * self.m2 + 1e-12 * self.weight * self.mean**2 + np.finfo(float).tiny
-        if np.any(m2 < -slack):
+        # The last rows of a class must be those that are in it, not others of the same weight.
+        strange = ~left & ((self.mean - other.mean) ** 2 * np.minimum(self.weight, other.weight) > slack)
+        if np.any(m2 < -slack) or np.any(strange):
             raise UnlearnError(NEVER_LEARNED)
         return Moments(weight, np.where(left, self.mean + delta * ratio, 0.0), np.maximum(m2, 0.0))
 
@@ -161,7 +163,7 @@ class Moments:
 
     def select(self, columns: NDArray[np.intp]) -> Moments:
         """The moments of some columns."""
-        return Moments(*(field[:, columns] for field in (self.weight, self.mean, self.m2)))
+        return Moments(*(np.ascontiguousarray(field[:, columns]) for field in (self.weight, self.mean, self.m2)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
@@ -180,8 +182,8 @@ class Moments:
 
     def __repr__(self) -> str:
         n_classes, d = self.weight.shape
-        total = self.weight.max(axis=1, initial=0.0).sum()
-        return f"Moments({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total:g})"
+        total = amount(self.weight.max(axis=1, initial=0.0).sum())
+        return f"Moments({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total})"
 
 
 @dataclass(frozen=True)
@@ -265,8 +267,8 @@ class Tally:
     def __sub__(self, other: Tally) -> Tally:
         if other.is_empty:
             return self
-        if self.schema.unite(other.schema) != self.schema:
-            raise UnlearnError(f"{NEVER_LEARNED} (they hold classes or levels that it has never seen)")
+        if not self.schema.covers(other.schema):
+            raise UnlearnError(f"{NEVER_LEARNED} (they hold columns, classes or levels that it has never seen)")
         theirs = other.align(self.schema)
         class_weight = take_back(self.class_weight, theirs.class_weight)
         return replace(self, class_weight=class_weight, blocks=self._paired(theirs, lambda a, b: a - b))
@@ -323,9 +325,11 @@ class Tally:
         }
 
     def __repr__(self) -> str:
-        shown = [f"{label}: {weight:g}" for label, weight in zip(self.schema.classes, self.class_weight, strict=True)]
+        shown = [
+            f"{label}: {amount(weight)}" for label, weight in zip(self.schema.classes, self.class_weight, strict=True)
+        ]
         classes = ", ".join(shown[:8] + (["…"] if len(shown) > 8 else []))
-        rows = "1 row" if self.class_weight.sum() == 1 else f"{self.class_weight.sum():,g} rows"
+        rows = "1 row" if self.class_weight.sum() == 1 else f"{amount(self.class_weight.sum())} rows"
         return f"Tally({rows}; {classes}; {plural(len(self.schema.columns), 'column')})"
 
 
@@ -360,9 +364,9 @@ def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: 
 def named_cells(work: Callable[..., Any], schema: Schema, columns: Sequence[int], first: int) -> Callable[..., Any]:
     """Make a family's complaint about a cell name the column and the row of the whole data."""
 
-    def run(x: Matrix, *args: Any) -> Any:
+    def run(*args: Any) -> Any:
         try:
-            return work(x, *args)
+            return work(*args)
         except CellError as error:
             raise error.named([schema.columns[c].name for c in columns], first) from None
 

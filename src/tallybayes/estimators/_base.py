@@ -20,14 +20,14 @@ from tallybayes import evaluate
 from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
-from tallybayes.estimators._checks import check_classes, check_matrix, check_target, check_weight, unchanged_on_error
+from tallybayes.estimators._checks import check_classes, check_matrix, check_target, unchanged_on_error
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
 from tallybayes.model import Model, Prior, Settings
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
 from tallybayes.smoothing import best_alpha
 from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
-from tallybayes.sources.labels import encode_labels
+from tallybayes.sources.labels import encode_labels, row_weights
 from tallybayes.tally import Tally, count
 
 
@@ -199,7 +199,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(labels)}]"
             )
         classes = check_classes(labels) if classes is None else classes
-        row_weight = check_weight(weight, x.shape[0])
+        row_weight = row_weights(weight, x.shape[0])
         encoded = self._encoded(x, learning=True)
         schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
         return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
@@ -353,9 +353,9 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ----------
         X, y, sample_weight
             Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test".
-        method : {"leave-one-out", "test"} or int, default="leave-one-out"
-            Leave out each training row in turn, or one of so many folds; both exact and without refitting. "test"
-            scores the rows as they are.
+        method : {"leave-one-out", "test"}, int or array-like of shape (n_samples,), default="leave-one-out"
+            Leave out each training row in turn, one of so many folds, or the folds that an array numbers; all exact
+            and without refitting. "test" scores the rows as they are.
         seed : int, default=0
             How the folds are shuffled.
 
@@ -367,8 +367,9 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         batch, _ = self._labelled(X, y, sample_weight, self.classes_)
         if method == "leave-one-out":
             return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
-        if isinstance(method, Integral):
-            return evaluate.k_fold(self.model_, batch, int(method), seed, self.n_jobs)
+        if not isinstance(method, str):
+            folds = int(method) if isinstance(method, Integral) else np.asarray(method)
+            return evaluate.k_fold(self.model_, batch, folds, seed, self.n_jobs)
         if method != "test":
             raise SettingError(f"method must be 'leave-one-out', 'test' or a number of folds, not {method!r}")
         assert batch.labels is not None

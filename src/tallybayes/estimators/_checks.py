@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from tallybayes.batch import Array
 from tallybayes.errors import DataError
 from tallybayes.sources.labels import distinct
 
@@ -77,21 +75,3 @@ def check_classes(labels: NDArray[Any]) -> NDArray[Any]:
     if not len(classes):
         raise DataError("Input y contains NaN or None only: no row has a label")
     return classes
-
-
-def check_weight(weight: Any, n_rows: int) -> Array:
-    """Row weights: ones where none are given."""
-    if weight is None:
-        return np.ones(n_rows)
-    if isinstance(weight, Real):
-        weight = np.full(n_rows, weight)
-    values = np.ascontiguousarray(weight, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if values.shape != (n_rows,):
-        raise ValueError(f"sample_weight.shape == {values.shape}, expected {(n_rows,)}!")
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise DataError(f"sample_weight must be finite and non-negative, but row {row} weighs {values[row]:g}")
-    return values

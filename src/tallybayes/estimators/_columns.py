@@ -14,12 +14,8 @@ from tallybayes.schema import Column, Schema, united
 from tallybayes.sources.tables import Table, profile, read_table
 
 
-def split_target(data: Any, y: Any, target: str | None) -> tuple[Any, Any]:
-    """Take the target out of the table if it is one of its columns."""
-    if target is None:
-        return data, y
-    if y is not None:
-        raise SettingError("pass either y or target, not both")
+def split_target(data: Any, target: str) -> tuple[Table, Any]:
+    """Take the target out of the table of which it is a column."""
     table = read_table(data)
     if target not in table.columns:
         near = difflib.get_close_matches(target, table.columns, n=1)
@@ -29,14 +25,19 @@ def split_target(data: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
 
 
-def inferred(table: Table, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any) -> tuple[Column, ...]:
-    """What each column of a table is: as told, or as its values suggest."""
+def inferred(
+    table: Table, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any, whole: bool
+) -> tuple[Column, ...]:
+    """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
     names, kinds = list(table.columns), dict(kind or {})
     dropped = set(drop if drop is not None else ())
     options = {"kind": kinds, "family": family or {}, "drop": dropped, "missing": missing, "alpha": alpha}
     for option, given in options.items():
         if isinstance(given, (Mapping, set)):
             check_known(option, given, names)
+    wrong = {*missing.values()} - {"ignore", "level"} if isinstance(missing, Mapping) else set()
+    if wrong:
+        raise SettingError(f"missing must be 'ignore' or 'level' for each column, not {wrong.pop()!r}")
     for name, chosen in (family or {}).items():
         if chosen not in KIND_OF_FAMILY:
             raise SettingError(f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}")
@@ -48,7 +49,7 @@ def inferred(table: Table, kind: Any, family: Any, drop: Any, missing: Any, alph
         seen = profile(name, table.columns[name])
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
-        found = as_told(seen, kinds[name]) if name in kinds else infer(seen, look_for_identifiers=table.named)
+        found = as_told(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
         holes = missing.get(name) if isinstance(missing, Mapping) else missing
         return with_missing_level(found) if holes == "level" and found.levels is not None else found
 
@@ -83,7 +84,7 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     return places
 
 
-def matched(table: Table, schema: Schema, named: bool, strict: bool, who: str) -> Table:
+def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str | None, who: str) -> Table:
     """The table with its columns under the names the model knows; says what is missing and what is left over."""
     known = [column.name for column in schema.columns]
     if not (table.named and named):
@@ -97,12 +98,12 @@ def matched(table: Table, schema: Schema, named: bool, strict: bool, who: str) -
         return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
     absent = [c.name for c in schema.columns if c.kind != "ignored" and c.name not in table.columns]
     if absent and strict:
-        raise DataError(f"the table lacks {_listed(absent)}; add it, or use strict=False to count it as missing")
+        raise DataError(f"the table lacks {_listed(absent)}; strict=False would count that as missing")
     if absent:
         warnings.warn(
             f"the table lacks {_listed(absent)}: counted as missing in every row", ColumnWarning, stacklevel=5
         )
-    extra = [name for name in table.columns if name not in set(known)]
+    extra = [name for name in table.columns if name not in {*known, target}]
     if extra:
         warnings.warn(f"the model never saw {_listed(extra)}: ignored", ColumnWarning, stacklevel=5)
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,18 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import calibration
 from tallybayes.batch import Array, Labels, Rows
-from tallybayes.errors import SettingError
+from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._checks import check_classes, check_target, check_weight, unchanged_on_error
+from tallybayes.estimators._checks import check_classes, check_target, unchanged_on_error
 from tallybayes.estimators._columns import blocks_of, grown, inferred, matched, split_target
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
 from tallybayes.model import Model, Prior, Settings
-from tallybayes.schema import Schema, plural, united
+from tallybayes.schema import Schema, amount, plural, united
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.labels import encode_labels
+from tallybayes.sources.labels import encode_labels, row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
 
@@ -179,19 +180,18 @@ class NaiveBayes(BaseNB):
         ----------
         X : table
             A frame, a dict of columns, a list of dicts or an array.
-        y : array-like of shape (n_samples,), optional
-            Class labels, unless they are a column of the table.
+        y : array-like of shape (n_samples,) or str
+            Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; 1 if not given.
         target : str, optional
-            Name of the column that holds the class labels.
+            Name of that column, where it reads better than ``y``.
 
         Returns
         -------
         self : object
         """
-        X, y = split_target(X, y, target)
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, self._one_target(y, target), sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
@@ -213,12 +213,11 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
-        X, y = split_target(X, y, target)
         if isinstance(self.alpha, str) or self.calibration is not None:
             raise SettingError("alpha='auto' and calibration look at all rows at once: use fit, or leave them out")
         with unchanged_on_error(self):
             self._validate_params()
-            batch, seen = self._labelled(X, y, sample_weight, None)
+            batch, seen = self._labelled(X, self._one_target(y, target), sample_weight, None, whole=False)
             past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
             tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
             expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
@@ -226,12 +225,22 @@ class NaiveBayes(BaseNB):
             self._adopt(tally.align(known), like=seen)
         return self
 
+    def _one_target(self, y: Any, target: str | None) -> Any:
+        if y is not None and target is not None:
+            raise SettingError("pass either y or target, not both")
+        return y if target is None else target
+
     def _learn(self, batch: Rows) -> None:
         settings = self._settings(batch.schema)
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
         self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
 
-    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[TableBatch, NDArray[Any]]:
+    def _labelled(
+        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, whole: bool = True
+    ) -> tuple[TableBatch, NDArray[Any]]:
+        if isinstance(y, str):  # the name of a column of the table
+            self._target: str | None = y
+            X, y = split_target(X, y)
         labels = check_target(y)
         table = read_table(X)
         if table.n_rows != len(labels):
@@ -247,12 +256,12 @@ class NaiveBayes(BaseNB):
             table = self._matched(table)
             columns = tuple(grown(column, table) for column in self.schema_.columns)
         else:
-            columns = inferred(table, self.kind, self.family, self.drop, self.missing, self.alpha)
+            columns = inferred(table, self.kind, self.family, self.drop, self.missing, self.alpha, whole)
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         classes = check_classes(labels) if classes is None else classes
-        encoded = Labels.hard(encode_labels(labels, classes), check_weight(weight, table.n_rows))
+        encoded = Labels.hard(encode_labels(labels, classes), row_weights(weight, table.n_rows))
         schema = Schema(columns, tuple(classes.tolist()))
         return TableBatch(schema, table, self._places(schema), encoded), classes
 
@@ -267,7 +276,14 @@ class NaiveBayes(BaseNB):
         return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
 
     def _matched(self, table: Table) -> Table:
-        return matched(table, self.schema_, hasattr(self, "feature_names_in_"), self.strict, type(self).__name__)
+        return matched(
+            table,
+            self.schema_,
+            hasattr(self, "feature_names_in_"),
+            self.strict,
+            getattr(self, "_target", None),
+            type(self).__name__,
+        )
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
         return blocks_of(schema, self.family or {})
@@ -302,7 +318,7 @@ class NaiveBayes(BaseNB):
         self.model_.log_prior  # noqa: B018  a bad prior is an error now
 
     def select(self, columns: Iterable[str]) -> Self:
-        """Return the model of some columns only; nothing is counted again.
+        """Return the model of some columns only, uncalibrated; nothing is counted again.
 
         Parameters
         ----------
@@ -313,7 +329,9 @@ class NaiveBayes(BaseNB):
         NaiveBayes
         """
         check_is_fitted(self)
-        smaller = clone(self)
+        if isinstance(columns, str):
+            raise SettingError(f"select takes a list of columns: [{columns!r}]")
+        smaller = clone(self).set_params(calibration=None)  # it was fitted to the evidence of all columns
         names = set(columns := list(columns))
         for option in ("kind", "family", "missing", "alpha"):
             given = getattr(self, option)
@@ -358,6 +376,34 @@ class NaiveBayes(BaseNB):
         """What each column is, and why."""
         return self.model_.schema
 
+    def _linear(self) -> tuple[Array, Array]:
+        raise NotAvailableError("a mixed table has no single linear form; read the evidence with explain")
+
+    @classmethod
+    def from_tally(cls, tally: Tally, **params: Any) -> Self:
+        """Make a fitted estimator from a tally of a mixed table.
+
+        Parameters
+        ----------
+        tally : Tally
+        **params
+            Parameters of the estimator.
+
+        Returns
+        -------
+        NaiveBayes
+        """
+        estimator = cls(**params)
+        estimator._validate_params()
+        estimator._refuse_auto("a tally alone")
+        estimator._adopt(tally)
+        return estimator
+
+    def _refuse_auto(self, of: str) -> None:
+        super()._refuse_auto(of)
+        if self.calibration is not None:
+            raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
+
     def explain(self, row: Any, against: Any = None) -> Explanation:
         """Return the evidence for the prediction of one row.
 
@@ -371,9 +417,13 @@ class NaiveBayes(BaseNB):
         -------
         Explanation
         """
+        if not isinstance(row, Mapping) and getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
+            row = row.to_dict()  # a row of a pandas frame
         if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
             row = [{**dict.fromkeys(self.schema_.names), **row}]  # what is not told is missing
         batch = self._rows(row)
+        if batch.n_rows != 1:
+            raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
 
     def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
@@ -437,19 +487,29 @@ class NaiveBayes(BaseNB):
         total = self.tally_.class_weight
         return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)
 
+    def _repr_html_(self) -> str:
+        shown = super()._repr_html_()
+        if not hasattr(self, "model_"):
+            return shown
+        prior = np.exp(self.model_.log_prior)
+        fields = zip(map(str, self.classes_), self.class_count_, prior, strict=True)
+        rows = "".join(f"<tr><td>{escape(name)}<td>{amount(weight)}<td>{p:.4f}" for name, weight, p in fields)
+        classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
+        return f"{shown}{self.schema_._repr_html_()}{classes}"
+
     def summary(self) -> str:
         """Return what was learned from what, as text."""
         check_is_fitted(self)
         total = self.class_count_.sum()
         lines = [
-            f"{type(self).__name__}: {total:,g} rows, {plural(len(self.schema_.columns), 'column')}, "
+            f"{type(self).__name__}: {amount(total)} rows, {plural(len(self.schema_.columns), 'column')}, "
             f"{plural(len(self.classes_), 'class')}, {plural(self.n_parameters_, 'parameter')}",
             "",
         ]
         lines += [str(self.schema_), "", f"{'class':20} {'rows':>12} {'prior':>8}"]
         prior = np.exp(self.model_.log_prior)
         for label, weight, p in zip(self.classes_, self.class_count_, prior, strict=True):
-            lines.append(f"{label!s:20} {weight:12,g} {p:8.4f}")
+            lines.append(f"{label!s:20} {amount(weight):>12} {p:8.4f}")
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
+from tallybayes.errors import DataError
 from tallybayes.families._family import left_of, per_column, quiet_log
 from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
@@ -50,6 +51,8 @@ class Bernoulli:
     name: ClassVar[str] = "bernoulli"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+        if isinstance(x, Csr) and self.threshold is not None and self.threshold < 0:
+            raise DataError("the zeros of a sparse matrix are not stored, so a threshold below 0 needs a dense one")
         return Counts(*kernels.event_sums(x, labels, n_classes, self.threshold))
 
     def estimate(self, summary: Counts) -> Chances:
@@ -112,9 +115,9 @@ class Bernoulli:
         return params.weights()
 
     def sample(self, params: Chances, codes: NDArray[Any], rng: np.random.Generator) -> Array:
-        p = np.exp(params.log_yes.T)[codes]
-        # Yes is drawn as one more than the threshold, so that the draw reads as yes again.
-        return (rng.random(p.shape) < p) * (1.0 + (self.threshold or 0.0))
+        p, threshold = np.exp(params.log_yes.T)[codes], self.threshold or 0.0
+        # Yes lies above the threshold and no does not, so that a draw reads as it was meant.
+        return np.where(rng.random(p.shape) < p, max(1.0, threshold + 1.0), min(0.0, threshold))
 
     def n_parameters(self, params: Chances) -> int:
         return params.log_yes.size
@@ -128,5 +131,6 @@ def _log_chances(yes: Array, weight: Array, alpha: Array) -> tuple[Array, Array]
     mass = weight + 2.0 * alpha
     half = mass == 0.0
     log_mass = np.log(np.where(half, 2.0, mass))
-    no = np.maximum(weight - yes, 0.0) + alpha
+    no = weight - yes
+    no = np.where(no > 1e-12 * weight, no, 0.0) + alpha  # what rounding leaves is nothing
     return quiet_log(np.where(half, 1.0, yes + alpha)) - log_mass, quiet_log(np.where(half, 1.0, no)) - log_mass

@@ -71,7 +71,7 @@ class Categorical:
         count, n_levels = summary.count.T, summary.n_levels
         alpha = per_column(self.alpha, len(n_levels))
         rare = count.sum(axis=1) < self.min_count
-        n_rare = np.add.reduceat(rare.astype(np.int64), kernels.starts(n_levels)[:-1])
+        n_rare = _column_sums(rare.astype(np.int64), n_levels)
         n_effective = n_levels - n_rare + (n_rare > 0)
         pool = np.repeat(_column_sums(np.where(rare[:, None], count, 0.0), n_levels), n_levels, axis=0)
         mass = summary.weight.T + (alpha * n_effective)[:, None]
@@ -87,7 +87,8 @@ class Categorical:
         table[is_level] = log_prob
         sharing[is_level] = np.where(rare, np.repeat(n_rare, n_levels), 1)
         if self.unseen == "smooth":
-            table[~is_level] = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, n_effective[:, None])
+            least = np.maximum(n_effective, 1)[:, None]
+            table[~is_level] = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, least)
         return Tables(table, start, n_effective, sharing)
 
     def log_prob(self, params: Tables, x: Codes) -> Array:
@@ -120,6 +121,8 @@ class Categorical:
         taken[np.arange(len(y)), y] = w
         out = np.zeros_like(taken)
         for j, n_levels in enumerate(summary.n_levels.tolist()):
+            if not n_levels:
+                continue
             code = x.matrix[:, j].astype(np.int64)
             seen = code != MISSING
             count = summary.count[:, ends[j] - n_levels : ends[j]].T  # (C, K)
@@ -147,18 +150,18 @@ class Categorical:
 
     def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
         n_levels = np.diff(params.start) - 1
-        drawn = np.empty((len(codes), len(n_levels)), dtype=np.int64)
-        for j in range(len(n_levels)):
+        drawn = np.full((len(codes), len(n_levels)), MISSING, dtype=np.int64)
+        for j in np.flatnonzero(n_levels).tolist():
             sharing = params.sharing[params.start[j] : params.start[j + 1] - 1]
             below = (np.exp(params.of_column(j)) / sharing).cumsum(axis=1)[codes]
             drawn[:, j] = (rng.random((len(codes), 1)) * below[:, -1:] >= below).sum(axis=1)
         return Codes(drawn, n_levels)
 
     def n_parameters(self, params: Tables) -> int:
-        return params.log_prob.shape[1] * int((params.n_effective - 1).sum())
+        return params.log_prob.shape[1] * int(np.maximum(params.n_effective - 1, 0).sum())
 
     def joint_size(self, params: Tables) -> int:
-        return math.prod(params.n_effective.tolist())
+        return math.prod(np.maximum(params.n_effective, 1).tolist())
 
 
 def _log_ratio(count: Array, mass: Array, n_levels: NDArray[Any]) -> Array:
@@ -167,6 +170,9 @@ def _log_ratio(count: Array, mass: Array, n_levels: NDArray[Any]) -> Array:
     return np.where(nothing, -np.log(n_levels), quiet_log(count) - np.log(np.where(nothing, 1.0, mass)))
 
 
-def _column_sums(cells: Array, n_levels: NDArray[np.int64]) -> Array:
-    """Sum (d, K) of the cells of each column."""
-    return np.add.reduceat(cells, kernels.starts(n_levels)[:-1], axis=0)
+def _column_sums(cells: NDArray[Any], n_levels: NDArray[np.int64]) -> NDArray[Any]:
+    """Sum (d, K) of the cells of each column; a column without levels sums to nothing."""
+    sums, some = np.zeros((len(n_levels), *cells.shape[1:]), dtype=cells.dtype), n_levels > 0
+    if some.any():
+        sums[some] = np.add.reduceat(cells, kernels.starts(n_levels)[:-1][some], axis=0)
+    return sums

@@ -19,6 +19,8 @@ from tallybayes.families._linear import Entries, Slopes
 from tallybayes.families.multinomial import Words, bag_of_words, log_shares, mean_length, sample_words
 from tallybayes.tally import Counts
 
+HEAVIEST = 1e100  # weight of a word that no other class has: a great deal, but 0·∞ would be no number
+
 
 @dataclass(frozen=True)
 class Complement:
@@ -51,9 +53,10 @@ class Complement:
     def estimate(self, summary: Counts) -> Words:
         count = np.ascontiguousarray(summary.count.T)
         alpha = per_column(self.alpha, len(count))[:, None]
-        weight = _capped(-log_shares(_others(count) + alpha))
+        weight = np.minimum(-log_shares(_others(count) + alpha), HEAVIEST)
         if self.norm:
-            weight = weight / weight.sum(axis=0)
+            total = weight.sum(axis=0)
+            weight = weight / np.where(total > 0, total, 1.0)  # a single word weighs nothing in every class
         return Words(Slopes(weight), None, log_shares(count + alpha), mean_length(summary))
 
     def log_prob(self, params: Words, x: NDArray[Any] | Csr) -> Array:
@@ -67,22 +70,22 @@ class Complement:
         assert labels.codes is not None
         out, e, k, w = params.log_prob(x), Entries.of(x), labels.codes, labels.weight
         alpha = per_column(self.alpha, summary.count.shape[1])
-        others = _others(summary.count.T).T
         length, n_words = e.total(e.value), len(alpha)
-        for j in range(len(others)):
-            full = others[j][e.column] + alpha[e.column]
-            left = left_of(others[j][e.column], np.where(k[e.row] == j, 0.0, w[e.row] * e.value)) + alpha[e.column]
-            total = others[j].sum() + alpha.sum()
-            mass = left_of(np.full(len(out), others[j].sum()), np.where(k == j, 0.0, w * length)) + alpha.sum()
-            log_left = np.where(mass[e.row] > 0, quiet_log(left) - quiet_log(mass)[e.row], -np.log(n_words))
-            score = e.total(e.value * _capped(-log_left))
+        for j, others in enumerate(_others(summary.count.T).T):
+            full = (others + alpha)[e.column]
+            left = left_of(others[e.column], np.where(k[e.row] == j, 0.0, w[e.row] * e.value)) + alpha[e.column]
+            mass = left_of(np.full(len(out), others.sum()), np.where(k == j, 0.0, w * length)) + alpha.sum()
+            some = mass > 0
+            log_mass = np.log(np.where(some, mass, 1.0))
+            weight = np.where(left > 0, log_mass[e.row] - _log_or_zero(left), HEAVIEST)
+            score = e.total(e.value * np.where(some[e.row], weight, np.log(n_words)))
             if self.norm:
-                change = e.total(_capped(-quiet_log(left)) - _capped(-quiet_log(full)))
-                score /= (
-                    _capped(-log_shares((others[j] + alpha)[:, None])).sum()
-                    + change
-                    + n_words * (quiet_log(mass) - np.log(total))
-                )
+                # The sum over all words, from the sum with the row in and the words that the row has.
+                n_heavy = (others + alpha == 0).sum() + e.total((left == 0) & (full > 0))
+                logs = _log_or_zero(others + alpha).sum() + e.total(_log_or_zero(left) - _log_or_zero(full))
+                total = (n_words - n_heavy) * log_mass - logs + HEAVIEST * n_heavy
+                total = np.where(some, total, n_words * np.log(n_words))
+                score /= np.where(total > 0, total, 1.0)
             out[:, j] = np.where(k == j, out[:, j], score)
         return out
 
@@ -113,6 +116,6 @@ def _others(count: Array) -> Array:
     return np.maximum(count.sum(axis=1, keepdims=True) - count, 0.0)
 
 
-def _capped(weight: Array) -> Array:
-    """A word that no other class has weighs a great deal, not infinitely: 0·∞ is no number."""
-    return np.minimum(weight, 1e100)
+def _log_or_zero(count: Array) -> Array:
+    """The logarithm where there is one, zero otherwise."""
+    return np.where(count > 0, quiet_log(count), 0.0)

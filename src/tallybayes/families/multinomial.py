@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
-from tallybayes.errors import NotAvailableError, bad_number
+from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import left_of, per_column, quiet_log
 from tallybayes.families._linear import (
     Entries,
@@ -82,10 +82,12 @@ class Multinomial:
         length = row_totals(x)
         mass = left_of(summary.count.sum(axis=1)[k], w * length) + alpha.sum()
         e = Entries.of(x)
-        left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value) + alpha[e.column]
-        words = e.total(times_log(e.value, left))
+        words = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value) + alpha[e.column]
+        words = e.total(times_log(e.value, words))
         # Nothing left of the class and no smoothing: all words alike, as in `estimate`.
-        own = np.where(mass > 0, words - times_log(length, mass), -length * np.log(len(alpha)))
+        left = mass > 0
+        share = np.where(left, words, 0.0) - times_log(length, np.where(left, mass, 1.0))
+        own = np.where(left, share, -length * np.log(len(alpha)))
         out[np.arange(len(out)), k] = own
         return out
 
@@ -110,12 +112,8 @@ class Multinomial:
 
 def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
     """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no holes."""
-    count, seen = kernels.event_sums(x, labels, n_classes, None)
-    weight = labels.class_weight(n_classes)[:, None]
-    if not isinstance(x, Csr) and np.any(seen < weight * (1 - 1e-9)):
-        row, column = np.argwhere(np.isnan(x))[0]
-        raise bad_number(np.nan, int(row), int(column))
-    return Counts(count, weight)
+    count, _ = kernels.event_sums(x, labels, n_classes, None, holes=False)
+    return Counts(count, labels.class_weight(n_classes)[:, None])
 
 
 def log_shares(count: Array) -> Array:
@@ -133,7 +131,8 @@ def mean_length(summary: Counts) -> Array:
 
 def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.random.Generator) -> Array:
     """Draw bags (n, V) whose lengths are Poisson around the class's mean length."""
-    theta = theta / theta.sum(axis=0)
-    return np.stack(
-        [rng.multinomial(m, theta[:, k]) for k, m in zip(codes, rng.poisson(length[codes]), strict=True)]
-    ).astype(np.float64)
+    theta, drawn = theta / theta.sum(axis=0), np.zeros((len(codes), len(theta)))
+    for k in np.unique(codes):
+        rows = codes == k
+        drawn[rows] = rng.multinomial(rng.poisson(length[k], size=int(rows.sum())), theta[:, k])
+    return drawn

@@ -66,6 +66,8 @@ class Poisson:
     def leave_one_out(self, summary: Counts, params: Rates, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
         out, k, w = params.log_prob(x), labels.codes, labels.weight
+        if isinstance(x, Csr) and summary.weight.shape[1] > 1:  # dense rows with holes were learned as well
+            x = x.dense()
         if isinstance(x, Csr):
             e, rest = Entries.of(x), left_of(summary.weight[k, 0], w)
             left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value)

@@ -13,7 +13,7 @@ from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
 from tallybayes.errors import CellError, DataError
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
-from tallybayes.sources.labels import distinct, encode, encode_labels
+from tallybayes.sources.labels import distinct, encode, encode_labels, is_hole, row_weights
 from tallybayes.tally import Counter, Tally, count
 
 MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
@@ -74,26 +74,48 @@ def tally_array(
     if target is None:
         raise DataError("a tally needs the class label of each row; pass them as the second argument")
     name = family.name  # type: ignore[attr-defined]
-    labels = np.asarray(target)
-    known = distinct(labels) if classes is None else np.asarray(classes)
-    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
-    x = data if is_sparse(data) else np.asarray(data)
-    if x.ndim != 2 or x.shape[0] != len(labels) or weights.shape != (len(labels),):
+    labels, x = np.asarray(target), data if is_sparse(data) else np.asarray(data)
+    shapes = x.shape, labels.shape, (labels.shape if weight is None else np.shape(weight))
+    if x.ndim != 2 or shapes[1:] != ((x.shape[0],), (x.shape[0],)):
         raise DataError(
-            f"the data has the shape {x.shape}, the target {labels.shape}, the weights {weights.shape}; "
+            f"the data has the shape {shapes[0]}, the target {shapes[1]}, the weights {shapes[2]}; "
             "expected (n, d), (n,) and (n,)"
         )
+    if names is not None and len(names) != x.shape[1]:
+        raise DataError(f"{len(names)} names for {x.shape[1]} columns")
+    if is_sparse(x) and KINDS[name] in ("numeric", "category"):
+        raise DataError(f"{KINDS[name]} columns cannot be sparse; pass a dense array")
+    known = distinct(labels) if classes is None else np.asarray(classes)
+    weights = row_weights(weight, len(labels))
     kind = KINDS[name]
     columns: Sequence[Column]
     matrix: Matrix
     if name == "categorical":
         columns, matrix = value_codes(x, names)
     else:
-        columns, matrix = columns_of(x.shape[1], kind, names), (sparse_rows(x) if is_sparse(x) else x)
+        columns, matrix = columns_of(x.shape[1], kind, names), _matrix(x, names)
     batch = one_block(
         name, Schema(columns, tuple(known.tolist())), matrix, Labels.hard(encode_labels(labels, known), weights)
     )
     return count(batch, {name: family}, n_jobs)
+
+
+def _matrix(x: Any, names: Sequence[str] | None) -> Matrix:
+    """Numbers as they are; text among them is an error that names the cell."""
+    if is_sparse(x):
+        return sparse_rows(x, canonical=True)
+    if x.dtype.kind in "fiub":
+        return x
+    try:
+        return x.astype(np.float64)
+    except (TypeError, ValueError):
+        for (row, column), value in np.ndenumerate(x):
+            try:
+                float(np.nan if is_hole(value) else value)
+            except (TypeError, ValueError):
+                name = f"x{column}" if names is None else names[column]
+                raise DataError(f"column {name!r} holds {value!r}, which is no number (row {row})") from None
+        raise
 
 
 def one_block(name: str, schema: Schema, x: Matrix, labels: Labels | None = None) -> Batch:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.batch import MISSING, UNSEEN, Array
 from tallybayes.errors import DataError
 from tallybayes.schema import Level, in_order
 
@@ -69,6 +70,24 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
     return codes
 
 
+def row_weights(weight: Any, n_rows: int) -> Array:
+    """Row weights as the kernels want them: ones where none are given; negative and infinite ones are errors."""
+    if weight is None:
+        return np.ones(n_rows)
+    if isinstance(weight, Real):
+        weight = np.full(n_rows, float(weight))
+    values = np.ascontiguousarray(weight, dtype=np.float64)
+    if values.ndim != 1:
+        raise DataError("Sample weights must be 1D array or scalar")
+    if values.shape != (n_rows,):
+        raise DataError(f"sample_weight.shape == {values.shape}, expected {(n_rows,)}!")
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row}")
+    return values
+
+
 def is_hole(value: Any) -> bool:
     """Whether a value is missing: None or not equal to itself (NaN, NaT, pandas.NA answers neither)."""
     if value is None:
@@ -100,6 +119,8 @@ def _offset(values: NDArray[Any]) -> int | None:
     if values.dtype.kind not in "iu" or not len(values):
         return None
     low, high = int(values.min()), int(values.max())
+    if high > np.iinfo(np.int64).max:
+        return None
     return low if high - low < max(SMALL_RANGE, 4 * len(values)) else None
 
 

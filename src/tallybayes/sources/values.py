@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.errors import DataError
 from tallybayes.schema import Level
 from tallybayes.sources.labels import distinct, encode, is_hole
 
@@ -94,7 +95,7 @@ class ArrayValues:
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
         part = self.array[first:last]
-        return _as_numbers(part) if part.dtype.kind == "O" else part
+        return _as_numbers(part) if part.dtype.kind not in "fiub" else part
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
@@ -215,6 +216,9 @@ def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
 def _plain_array(values: Any) -> NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise DataError(f"a column must be a list or an array, not the single value {values!r}; for one row pass [row]")
+    values = list(values)
     array = np.asarray(values)
     if array.dtype.kind in "US" and any(not isinstance(value, str) for value in values):
         array = np.empty(len(values), dtype=object)  # NumPy would turn None into the word "None"

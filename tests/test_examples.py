@@ -1,0 +1,43 @@
+"""The examples run, without a warning, and print what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+PRINTED = {
+    "01_first_table.py": "accuracy                 0.9826  0.9625 – 0.9920            0.4419",
+    "02_unlearn.py": "  the same probabilities, to within 1e-12: True",
+    "03_across_sites.py": "The same as a model of the pooled rows, to within 1e-12: True",
+    "04_calibrate.py": "log loss                   0.6514   0.1674",
+    "05_prior_shift.py": "estimated from the rows       9.1%, 17 steps",
+    "06_stream_with_drift.py": "Levels, the new one included: audit invoice lunch outage",
+    "07_spam_words.py": "  alpha auto  0.4628 (chosen: 1.35)",
+    "08_linear_view.py": "The same probabilities from a LogisticRegression: True",
+}
+
+
+def test_every_example_is_run() -> None:
+    assert sorted(PRINTED) == sorted(path.name for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_example(name: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / name)],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr
+    assert PRINTED[name] in run.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_example_is_short(name: str) -> None:
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 60
