@@ -174,38 +174,55 @@ TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold
 
 // ---------------------------------------------------------------------------------------------- posteriors
 
-// Index of the largest score of each row. A row that every class forbids (all -inf) takes the prior's; answers how
-// many such rows there are.
-TB_INLINE Index best_class(const double* joint, Index n, Index n_classes, const double* log_prior, std::int64_t* best) {
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+
+// The largest log likelihood of a row among the classes that the prior allows. Taken off before the prior is added:
+// beside a very small likelihood, equal for all classes, the prior would vanish.
+TB_INLINE double largest_allowed(const double* evidence, const double* log_prior, Index n_classes) {
+    double top = kImpossible;
+    for (Index k = 0; k < n_classes; ++k)
+        if (log_prior[k] > kImpossible && evidence[k] > top) top = evidence[k];
+    return top;
+}
+
+// Index of the likeliest class of each row. A row that every class forbids (all -inf) takes the fallback's; answers
+// how many such rows there are.
+TB_INLINE Index best_class(const double* evidence, Index n, Index n_classes, const double* log_prior,
+                           const double* fallback, std::int64_t* best) {
     Index forbidden = 0;
     for (Index i = 0; i < n; ++i) {
-        const double* score = joint + i * n_classes;
+        const double* row = evidence + i * n_classes;
+        const double shift = largest_allowed(row, log_prior, n_classes);
+        const bool allowed = shift > kImpossible;
+        forbidden += !allowed;
         Index top = 0;
-        for (Index k = 1; k < n_classes; ++k)
-            if (score[k] > score[top]) top = k;
-        if (score[top] == -std::numeric_limits<double>::infinity()) {
-            ++forbidden;
-            for (Index k = 0; k < n_classes; ++k)
-                if (log_prior[k] > log_prior[top]) top = k;
+        double most = kImpossible;
+        for (Index k = 0; k < n_classes; ++k) {
+            const double score = allowed ? (row[k] - shift) + log_prior[k] : fallback[k];
+            if (score > most) most = score, top = k;
         }
         best[i] = top;
     }
     return forbidden;
 }
 
-// Turns log joints into posteriors (or their logs) in place, subtracting the largest before exponentiating.
-TB_INLINE Index normalise(double* joint, Index n, Index n_classes, const double* log_prior, bool logs) {
+// Turns log likelihoods into posteriors (or their logs) in place, subtracting the largest before exponentiating.
+TB_INLINE Index normalise(double* evidence, Index n, Index n_classes, const double* log_prior, const double* fallback,
+                          bool logs) {
     Index forbidden = 0;
     for (Index i = 0; i < n; ++i) {
-        double* score = joint + i * n_classes;
-        double top = score[0];
-        for (Index k = 1; k < n_classes; ++k) top = score[k] > top ? score[k] : top;
-        if (top == -std::numeric_limits<double>::infinity()) {
+        double* score = evidence + i * n_classes;
+        const double shift = largest_allowed(score, log_prior, n_classes);
+        if (!(shift > kImpossible)) {
             ++forbidden;
-            for (Index k = 0; k < n_classes; ++k) score[k] = logs ? log_prior[k] : std::exp(log_prior[k]);
+            for (Index k = 0; k < n_classes; ++k) score[k] = logs ? fallback[k] : std::exp(fallback[k]);
             continue;
         }
-        double sum = 0.0;
+        double top = kImpossible, sum = 0.0;
+        for (Index k = 0; k < n_classes; ++k) {
+            score[k] = (score[k] - shift) + log_prior[k];
+            top = score[k] > top ? score[k] : top;
+        }
         if (logs) {
             for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
             const double log_sum = std::log(sum);  // apart from top, beside which it may vanish

@@ -225,12 +225,14 @@ NB_MODULE(_native, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
-    m.def("best_class", [](const Table<double>& joint, const Vector<double>& log_prior, const OutVector<std::int64_t>& best) {
-        require(rows(log_prior) == cols(joint) && rows(best) == rows(joint) && cols(joint) > 0, "scores do not fit the prior");
-        return tb::best_class(joint.data(), rows(joint), cols(joint), log_prior.data(), best.data());
-    }, "joint"_a.noconvert(), "log_prior"_a.noconvert(), "best"_a.noconvert(), Release());
-    m.def("normalise", [](const Out& joint, const Vector<double>& log_prior, bool logs) {
-        require(rows(log_prior) == cols(joint) && cols(joint) > 0, "scores do not fit the prior");
-        return tb::normalise(joint.data(), rows(joint), cols(joint), log_prior.data(), logs);
-    }, "joint"_a.noconvert(), "log_prior"_a.noconvert(), "logs"_a, Release());
+    m.def("best_class", [](const Table<double>& evidence, const Vector<double>& log_prior, const Vector<double>& fallback, const OutVector<std::int64_t>& best) {
+        const Index n = rows(evidence), k = cols(evidence);
+        require(k > 0 && rows(log_prior) == k && rows(fallback) == k && rows(best) == n, "scores do not fit the prior");
+        return tb::best_class(evidence.data(), n, k, log_prior.data(), fallback.data(), best.data());
+    }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "best"_a.noconvert(), Release());
+    m.def("normalise", [](const Out& evidence, const Vector<double>& log_prior, const Vector<double>& fallback, bool logs) {
+        const Index n = rows(evidence), k = cols(evidence);
+        require(k > 0 && rows(log_prior) == k && rows(fallback) == k, "scores do not fit the prior");
+        return tb::normalise(evidence.data(), n, k, log_prior.data(), fallback.data(), logs);
+    }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "logs"_a, Release());
 }

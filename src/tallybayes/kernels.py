@@ -185,12 +185,12 @@ def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
 
 
-def best_class(joint: Array, log_prior: Array) -> tuple[NDArray[np.int64], int]:
+def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDArray[np.int64], int]:
     """Code of the likeliest class of each row, and the number of rows that every class forbids."""
-    best = np.empty(len(joint), dtype=np.int64)
-    return best, _native.best_class(joint, log_prior, best)
+    best = np.empty(len(evidence), dtype=np.int64)
+    return best, _native.best_class(evidence, log_prior, fallback, best)
 
 
-def normalise(joint: Array, log_prior: Array, logs: bool) -> int:
-    """Turn log joints into posteriors (or their logs) in place; answers how many rows every class forbids."""
-    return int(_native.normalise(joint, log_prior, logs))
+def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) -> int:
+    """Turn log likelihoods into posteriors (or their logs) in place; answers how many rows every class forbids."""
+    return int(_native.normalise(evidence, log_prior, fallback, logs))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Matrix, Rows
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError, UnlearnError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
 from tallybayes.families import Family
 from tallybayes.families._family import quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -152,21 +152,21 @@ class Model:
 
     def log_posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint(part, first), True))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), True))
 
     def posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._joint(part, first), False))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), False))
 
     def predict(self, batch: Rows, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Code of the likeliest class of each row."""
 
         def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
-            joint, forbidden = self._joint(part, first), 0
-            if self.settings.calibration is not None:  # it may change which class is the likeliest
-                joint, forbidden = self._posterior(joint, True)
-            codes, impossible = kernels.best_class(joint, self._fallback)
-            return codes, forbidden + impossible
+            evidence = self._evidence(part, first)
+            if self.settings.calibration is None:
+                return kernels.best_class(evidence, self.log_prior, self._fallback)
+            posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
+            return posterior.argmax(axis=1), forbidden
 
         return self._by_chunks(batch, n_jobs, best)
 
@@ -213,55 +213,66 @@ class Model:
 
         def without(part: Batch, first: int) -> tuple[Array, int]:
             try:
-                joint, forbidden = self._joint_without(part)
+                prior, evidence = self._prior_without(part), self._evidence_without(part)
             except RowError as error:
                 raise RowError(first + error.row) from None
-            return self._posterior(joint, True)[0], forbidden
+            # As in the kernels: the largest likelihood is taken off before the prior is added to it.
+            top = np.where(np.isneginf(prior), -np.inf, evidence).max(axis=1, keepdims=True)
+            forbidden = np.isneginf(top)
+            joint = np.where(forbidden, prior, (evidence - np.where(forbidden, 0.0, top)) + prior)
+            return self._posterior(joint, True, np.zeros(self.n_classes))[0], int(forbidden.sum())
 
         return self._by_chunks(batch, n_jobs, without)
 
-    def _joint_without(self, part: Batch) -> tuple[Array, int]:
+    def _prior_without(self, part: Batch) -> Array:
+        """Log prior (n, K) without each row."""
         labels = part.labels
         if labels is None or labels.codes is None:
             raise DataError("leave-one-out needs the label of each row")
         weights = np.repeat(self.tally.class_weight[None], part.n_rows, axis=0)
-        rows = np.arange(part.n_rows)
-        weights[rows, labels.codes] -= labels.weight
-        if np.any(weights < -1e-9 * self.tally.class_weight):
-            raise UnlearnError("a row weighs more than its class: leave-one-out needs the rows the model was fitted on")
+        weights[np.arange(part.n_rows), labels.codes] -= labels.weight
+        strange = (weights < -1e-9 * self.tally.class_weight).any(axis=1)
+        if strange.any():
+            raise RowError(int(np.argmax(strange)))
         weights[weights < 1e-12 * self.tally.class_weight] = 0.0
-        prior = self.settings.log_prior(self.schema, weights)
-        joint = np.array(prior, order="C")
+        return self.settings.log_prior(self.schema, weights)
+
+    def _evidence_without(self, part: Batch) -> Array:
+        """Log P(x | y), shape (n, K), of each row without the row."""
+        evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             summary = self.tally.blocks[name].summary
             family, params = self.settings.families[name], self.parameters[name]
-            joint += named_cells(family.leave_one_out, self.schema, block.columns, 0)(summary, params, block.x, labels)
-        # A row that every class forbids gets the prior, and here that is the prior without the row.
-        forbidden = np.isneginf(joint).all(axis=1)
-        joint[forbidden] = prior[forbidden]
-        return joint, int(forbidden.sum())
+            work = named_cells(family.leave_one_out, self.schema, block.columns, 0)
+            evidence += work(summary, params, block.x, part.labels)
+        return evidence
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.parameters[name]
         return lambda x: getattr(family, verb)(params, x)
 
-    def _joint(self, part: Batch, first: int) -> Array:
-        joint = np.array(np.broadcast_to(self.log_prior, (part.n_rows, self.n_classes)), order="C")
+    def _evidence(self, part: Batch, first: int) -> Array:
+        """Log P(x | y), shape (n, K)."""
+        evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
-            joint += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
-        return joint
+            evidence += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
+        return evidence
+
+    def _joint(self, part: Batch, first: int) -> Array:
+        return self._evidence(part, first) + self.log_prior
 
     @cached_property
     def _fallback(self) -> Array:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
-    def _posterior(self, joint: Array, logs: bool) -> tuple[Array, int]:
-        """Normalise log joints in place and calibrate; also answers how many rows every class forbids."""
+    def _posterior(self, evidence: Array, logs: bool, log_prior: Array | None = None) -> tuple[Array, int]:
+        """Normalise in place and calibrate; also answers how many rows every class forbids."""
+        prior = self.log_prior if log_prior is None else log_prior
+        forbidden = kernels.normalise(evidence, prior, self._fallback, logs or self.settings.calibration is not None)
         if self.settings.calibration is None:
-            return joint, kernels.normalise(joint, self._fallback, logs)
-        forbidden = kernels.normalise(joint, self._fallback, True)
-        calibrated = np.ascontiguousarray(self.settings.calibration.apply(joint))
+            return evidence, forbidden
+        calibrated = np.ascontiguousarray(self.settings.calibration.apply(evidence))
         return (calibrated if logs else np.exp(calibrated)), forbidden
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:

@@ -54,6 +54,9 @@ class Family(Protocol):
         """Numbers a class would need for this block without the naive assumption, plus one."""
 
 
+SLICE = 1 << 17  # cells worked on at a time, so that they stay in the cache
+
+
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     """A pseudocount for every column."""
     return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))

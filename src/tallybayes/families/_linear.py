@@ -8,6 +8,7 @@ sum over the vetoes is positive.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class Slopes:
     slope: Array  # (d, K)
     offset: Array | None = None  # (d, K); None when all are zero
 
-    @property
+    @cached_property
     def total_offset(self) -> Array | float:
         """Σ_d offset (K,)."""
         return 0.0 if self.offset is None else self.offset.sum(axis=0)

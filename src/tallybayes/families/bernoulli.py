@@ -5,7 +5,7 @@ P(x | k) = Π_d p_kd^x_d (1 − p_kd)^(1 − x_d), p_kd = (n_kd1 + a) / (n_kd + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +14,20 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import DataError
-from tallybayes.families._family import left_of, per_column, quiet_log
+from tallybayes.families._family import SLICE, left_of, per_column
 from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
 
 
-@dataclass(frozen=True)
 class Chances(Linear):
-    """Parameters of a Bernoulli block."""
+    """Parameters of a Bernoulli block: slope = log P(yes) − log P(no), offset = log P(no)."""
 
-    log_yes: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (d, K)
+    @property
+    def log_yes(self) -> Array:
+        """Log P(yes), shape (d, K)."""
+        assert self.finite.offset is not None
+        log_yes = self.finite.slope + self.finite.offset
+        return log_yes if self.veto is None else np.where(self.veto.slope > 0, -np.inf, log_yes)
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,23 @@ class Bernoulli:
         return Counts(*kernels.event_sums(x, labels, n_classes, self.threshold))
 
     def estimate(self, summary: Counts) -> Chances:
-        alpha = per_column(self.alpha, summary.count.shape[1])[:, None]
-        yes, no = _log_chances(np.ascontiguousarray(summary.count.T), summary.weight.T, alpha)
+        n_classes, d = summary.count.shape
+        alpha = per_column(self.alpha, d)[:, None]
+        weight = np.broadcast_to(summary.weight.T, (d, n_classes))
+        slope, offset = np.empty((2, d, n_classes))
+        for first in range(0, d, step := max(1, SLICE // max(n_classes, 1))):  # a slice stays in the cache
+            columns = slice(first, first + step)
+            yes, no = _log_chances(summary.count.T[columns], weight[columns], alpha[columns])
+            with np.errstate(invalid="ignore"):  # the infinities are sorted out below
+                np.subtract(yes, no, out=slope[columns])
+            offset[columns] = no
+        if alpha.min(initial=1.0) > 0:  # nothing has probability zero
+            return Chances(Slopes(slope, offset))
+        yes, no = _log_chances(summary.count.T, weight, alpha)
         never, always = np.isneginf(yes), np.isneginf(no)
         finite_no = np.where(always, 0.0, no)
         slopes = Slopes(np.where(never, 0.0, yes) - finite_no, finite_no)
-        return Chances(slopes, vetoes(never.astype(np.float64) - always, always), yes)
+        return Chances(slopes, vetoes(never.astype(np.float64) - always, always))
 
     def log_prob(self, params: Chances, x: NDArray[Any] | Csr) -> Array:
         return params.log_prob(x, self.threshold)
@@ -120,10 +135,10 @@ class Bernoulli:
         return np.where(rng.random(p.shape) < p, max(1.0, threshold + 1.0), min(0.0, threshold))
 
     def n_parameters(self, params: Chances) -> int:
-        return params.log_yes.size
+        return params.finite.slope.size
 
     def joint_size(self, params: Chances) -> int:
-        return 1 << len(params.log_yes)
+        return 1 << len(params.finite.slope)
 
 
 def _log_chances(yes: Array, weight: Array, alpha: Array) -> tuple[Array, Array]:
@@ -131,6 +146,15 @@ def _log_chances(yes: Array, weight: Array, alpha: Array) -> tuple[Array, Array]
     mass = weight + 2.0 * alpha
     half = mass == 0.0
     log_mass = np.log(np.where(half, 2.0, mass))
-    no = weight - yes
-    no = np.where(no > 1e-12 * weight, no, 0.0) + alpha  # what rounding leaves is nothing
-    return quiet_log(np.where(half, 1.0, yes + alpha)) - log_mass, quiet_log(np.where(half, 1.0, no)) - log_mass
+    no = np.subtract(weight, yes, order="C")
+    no[no <= 1e-12 * weight] = 0.0  # what rounding leaves is nothing
+    no += alpha
+    yes = np.add(yes, alpha, order="C")
+    if half.any():
+        yes, no = np.where(half, 1.0, yes), np.where(half, 1.0, no)
+    with np.errstate(divide="ignore"):  # a true zero is meant
+        np.log(yes, out=yes)
+        np.log(no, out=no)
+    yes -= log_mass
+    no -= log_mass
+    return yes, no

@@ -6,7 +6,7 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +15,20 @@ from numpy.typing import NDArray
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import left_of, per_column, quiet_log
-from tallybayes.families._linear import Entries, Slopes
-from tallybayes.families.multinomial import Words, bag_of_words, log_shares, mean_length, sample_words
+from tallybayes.families._linear import Entries, Linear, Slopes
+from tallybayes.families.multinomial import bag_of_words, log_shares, mean_length, sample_words
 from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Rivals(Linear):
+    """Parameters of a complement block: the weights, and the counts they came from."""
+
+    summary: Counts = field(default_factory=lambda: Counts(np.zeros((0, 0)), np.zeros((0, 1))))
+    alpha: Array = field(default_factory=lambda: np.zeros(0))
+
+    takes_holes: ClassVar[bool] = False
+
 
 HEAVIEST = 1e100  # weight of a word that no other class has: a great deal, but 0·∞ would be no number
 
@@ -50,22 +61,23 @@ class Complement:
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return bag_of_words(x, labels, n_classes)
 
-    def estimate(self, summary: Counts) -> Words:
-        count = np.ascontiguousarray(summary.count.T)
-        alpha = per_column(self.alpha, len(count))[:, None]
-        weight = np.minimum(-log_shares(_others(count) + alpha), HEAVIEST)
+    def estimate(self, summary: Counts) -> Rivals:
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        weight = log_shares(summary.count.T, alpha, of_others=True)
+        np.negative(weight, out=weight)
+        np.minimum(weight, HEAVIEST, out=weight)
         if self.norm:
             total = weight.sum(axis=0)
-            weight = weight / np.where(total > 0, total, 1.0)  # a single word weighs nothing in every class
-        return Words(Slopes(weight), None, log_shares(count + alpha), mean_length(summary))
+            weight /= np.where(total > 0, total, 1.0)  # a single word weighs nothing in every class
+        return Rivals(Slopes(weight), None, summary, alpha)
 
-    def log_prob(self, params: Words, x: NDArray[Any] | Csr) -> Array:
+    def log_prob(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
         return params.log_prob(x)
 
-    def contributions(self, params: Words, x: NDArray[Any] | Csr) -> Array:
+    def contributions(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(x)
 
-    def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
+    def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""
         assert labels.codes is not None
         out, e, k, w = params.log_prob(x), Entries.of(x), labels.codes, labels.weight
@@ -94,18 +106,19 @@ class Complement:
             "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
         )
 
-    def linear(self, params: Words) -> tuple[Array, Array]:
+    def linear(self, params: Rivals) -> tuple[Array, Array]:
         return params.weights()
 
-    def sample(self, params: Words, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+    def sample(self, params: Rivals, codes: NDArray[Any], rng: np.random.Generator) -> Array:
         """Draw from each class's own words: the counts are the multinomial model's."""
-        return sample_words(np.exp(params.log_theta), params.length, codes, rng)
+        theta = np.exp(log_shares(params.summary.count.T, params.alpha))
+        return sample_words(theta, mean_length(params.summary), codes, rng)
 
-    def n_parameters(self, params: Words) -> int:
-        n_words, n_classes = params.log_theta.shape
+    def n_parameters(self, params: Rivals) -> int:
+        n_words, n_classes = params.finite.slope.shape
         return n_classes * (n_words - 1)
 
-    def joint_size(self, params: Words) -> int:
+    def joint_size(self, params: Rivals) -> int:
         raise NotAvailableError(
             "documents can be of any length, so their full joint has no finite number of parameters"
         )
@@ -113,7 +126,8 @@ class Complement:
 
 def _others(count: Array) -> Array:
     """Counts (V, K) of all classes but the one."""
-    return np.maximum(count.sum(axis=1, keepdims=True) - count, 0.0)
+    others = np.subtract(count.sum(axis=1, keepdims=True), count, order="C")
+    return np.maximum(others, 0.0, out=others)
 
 
 def _log_or_zero(count: Array) -> Array:

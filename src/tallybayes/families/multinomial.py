@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log
+from tallybayes.families._family import SLICE, left_of, per_column
 from tallybayes.families._linear import (
     Entries,
     Linear,
@@ -34,7 +34,7 @@ class Words(Linear):
 
     takes_holes: ClassVar[bool] = False
     log_theta: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (V, K)
-    length: Array = field(default_factory=lambda: np.zeros(0))  # (K,) mean number of words in a row
+    summary: Counts = field(default_factory=lambda: Counts(np.zeros((0, 0)), np.zeros((0, 1))))
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,12 @@ class Multinomial:
         return bag_of_words(x, labels, n_classes)
 
     def estimate(self, summary: Counts) -> Words:
-        log_theta = log_shares(
-            np.ascontiguousarray(summary.count.T) + per_column(self.alpha, summary.count.shape[1])[:, None]
-        )
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        log_theta = log_shares(summary.count.T, alpha)
+        if alpha.min(initial=1.0) > 0:  # nothing has probability zero
+            return Words(Slopes(log_theta), None, log_theta, summary)
         absent = np.isneginf(log_theta)
-        return Words(Slopes(np.where(absent, 0.0, log_theta)), vetoes(absent), log_theta, mean_length(summary))
+        return Words(Slopes(np.where(absent, 0.0, log_theta)), vetoes(absent), log_theta, summary)
 
     def log_prob(self, params: Words, x: NDArray[Any] | Csr) -> Array:
         return params.log_prob(x)
@@ -98,7 +99,7 @@ class Multinomial:
         return params.weights()
 
     def sample(self, params: Words, codes: NDArray[Any], rng: np.random.Generator) -> Array:
-        return sample_words(np.exp(params.log_theta), params.length, codes, rng)
+        return sample_words(np.exp(params.log_theta), mean_length(params.summary), codes, rng)
 
     def n_parameters(self, params: Words) -> int:
         n_words, n_classes = params.log_theta.shape
@@ -116,17 +117,39 @@ def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Count
     return Counts(count, labels.class_weight(n_classes)[:, None])
 
 
-def log_shares(count: Array) -> Array:
-    """Log of each word's share (V, K) in its class; all words alike where nothing was counted."""
-    total = count.sum(axis=0)
-    nothing = total == 0.0
-    return np.where(nothing, -np.log(len(count)), quiet_log(count) - np.log(np.where(nothing, 1.0, total)))
+def log_shares(count: Array, alpha: Array, of_others: bool = False) -> Array:
+    """Log of each word's smoothed share (V, K) in its class, or in all classes but the one.
+
+    All words are alike where there is nothing to share. Worked out slice by slice and in place: with a large
+    vocabulary, moving memory costs more than logarithms.
+    """
+    n_words, n_classes = count.shape
+    total = np.ones(n_words) @ count
+    total = (total.sum() - total if of_others else total) + alpha.sum()
+    nothing = total <= 0.0
+    log_total = np.log(np.where(nothing, 1.0, total))
+    shares = np.empty((n_words, n_classes))
+    with np.errstate(divide="ignore"):  # a true zero is meant
+        for first in range(0, n_words, max(1, SLICE // n_classes)):
+            words = slice(first, first + max(1, SLICE // n_classes))
+            part = shares[words]
+            if of_others:
+                np.subtract((count[words] @ np.ones(n_classes))[:, None], count[words], out=part)
+                np.maximum(part, 0.0, out=part)
+                part += alpha[words, None]
+            else:
+                np.add(count[words], alpha[words, None], out=part)
+            np.log(part, out=part)
+            part -= log_total
+    shares[:, nothing] = -np.log(n_words)
+    return shares
 
 
 def mean_length(summary: Counts) -> Array:
     """Mean number of words (K,) in the rows of each class."""
     weight = summary.weight[:, 0]
-    return np.divide(summary.count.sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0)
+    words = np.ones(summary.count.shape[1]) @ summary.count.T
+    return np.divide(words, weight, out=np.zeros_like(weight), where=weight > 0)
 
 
 def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.random.Generator) -> Array:

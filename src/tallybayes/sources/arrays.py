@@ -167,6 +167,8 @@ def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) ->
         _refuse(x, np.isinf(whole), "holds the code")
         _refuse(x, np.abs(whole) >= 2.0**63, "holds the code")
         x = whole.astype(np.int64)
+    elif not x.dtype.isnative or not x.flags.aligned or any(s % x.itemsize for s in x.strides):
+        x = x.astype(np.int64)
     if not len(x):
         return x, np.zeros(x.shape[1], dtype=np.int64)
     threads = threads_for(x.size, n_jobs)

@@ -41,9 +41,10 @@ def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDAr
     if offset is not None and known.dtype.kind in "biuf":
         shifted = _shifted(values, offset)
         table = np.full(int(shifted.max(initial=0)) + 1, UNSEEN, dtype=np.int32)
-        place = known.astype(np.float64) - offset
-        inside = (place >= 0) & (place < len(table)) & (place == np.floor(place))
-        table[place[inside].astype(np.intp)] = np.flatnonzero(inside)
+        for p, level in enumerate(known.tolist()):  # Python's integers neither wrap nor round
+            place = level - offset
+            if 0 <= place < len(table) and place == int(place):
+                table[int(place)] = p
         return table[shifted]
     place_of = {value: p for p, value in enumerate(known.tolist())}
     listed = values.tolist()

@@ -1,0 +1,258 @@
+"""Call every compiled kernel on odd input, for the sanitizers to watch: ``scripts/sanitize``.
+
+Each matrix comes in many layouts and types, whole and damaged. A kernel must answer or raise an error of ours; it
+must not read or write outside what it was lent. Results are held against plain NumPy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tallybayes import _native, kernels
+from tallybayes.batch import Codes, Csr, Labels
+from tallybayes.tally import Moments
+
+SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
+INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
+K = 3
+
+
+class Watch:
+    """The extension, noting which of its functions were called."""
+
+    def __init__(self) -> None:
+        self.called: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.called.add(name)
+        return getattr(_native, name)
+
+
+def layouts(x: Any) -> Iterator[Any]:
+    """The same matrix in C order, Fortran order, read-only, and as views that skip, go backwards, or start late."""
+    yield np.ascontiguousarray(x)
+    yield np.asfortranarray(x)
+    yield np.repeat(np.repeat(x, 2, axis=0), 3, axis=1)[::2, ::3]
+    yield np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+    yield np.pad(x, ((1, 0), (2, 0)))[1:, 2:]
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    yield frozen
+
+
+def hard(n: int, rng: np.random.Generator) -> Labels:
+    return Labels.hard(rng.integers(K, size=n).astype(np.int32), rng.choice([0.0, 0.5, 1.0, 2.0], size=n))
+
+
+def both(n: int, rng: np.random.Generator) -> tuple[Labels, Labels]:
+    """Hard labels, and the same said softly."""
+    labels = hard(n, rng)
+    return labels, Labels.soft(np.eye(K)[labels.codes] * labels.weight[:, None])
+
+
+def fields(summary: Moments) -> tuple[Any, Any, Any]:
+    return summary.weight, summary.mean, summary.m2
+
+
+def merged(summary: Moments) -> Any:
+    return np.concatenate(fields(summary.merged()))
+
+
+def refused(work: Callable[..., Any], *args: Any) -> None:
+    """The call must end in an error, not in a crash or an answer."""
+    try:
+        work(*args)
+    except (ValueError, TypeError):
+        return
+    raise AssertionError(f"{getattr(work, '__name__', work)} took damaged input")
+
+
+def floats(rng: np.random.Generator) -> None:
+    types = [np.float64, np.float32, np.float16, np.int16, np.dtype(">f8")]
+    for shape, dtype, holes in itertools.product(SHAPES, types, (0.0, 0.3, 1.0)):
+        x = rng.integers(0, 5, size=shape).astype(dtype)
+        if x.dtype.kind == "f":
+            x[rng.random(shape) < holes] = np.nan
+        for labels, one in itertools.product(both(shape[0], rng), layouts(x)):
+            summary = Moments(*kernels.moments(one, labels, K))
+            ones, zeros = np.ones_like(summary.mean), np.zeros_like(summary.mean)
+            kernels.gaussian_scores(one, summary.mean, ones, zeros, zeros.sum(axis=1))
+            for threshold in (None, 1.0):
+                sums, seen = kernels.event_sums(one, labels, K, threshold)
+                events = np.nan_to_num(x) if threshold is None else x > threshold
+                row_weight = labels.weight if labels.codes is None else np.eye(K)[labels.codes] * labels.weight[:, None]
+                np.testing.assert_allclose(sums, row_weight.T @ events.astype(float), atol=1e-12)
+                np.testing.assert_allclose(seen, summary.weight, atol=1e-12)
+            if labels.codes is not None:
+                for shared in (True, False):
+                    kernels.gaussian_leave_one_out(one, labels, fields(summary), merged(summary), 1e-9, 1e-9, shared)
+
+
+def damaged_floats(rng: np.random.Generator) -> None:
+    labels, x = hard(40, rng), rng.random((40, 6))
+    table, learned = np.zeros((K, 6)), Moments(*kernels.moments(x, labels, K))
+    for value in (np.inf, -np.inf):
+        for row, column in ((0, 0), (39, 5), (17, 2)):
+            bad = x.copy()
+            bad[row, column] = value
+            for one in layouts(bad):
+                refused(kernels.moments, one, labels, K)
+                refused(kernels.event_sums, one, labels, K, None)
+                refused(kernels.event_sums, one, labels, K, 0.5)
+                refused(kernels.gaussian_scores, one, table, table, table, np.zeros(K))
+                for shared in (True, False):
+                    refused(
+                        kernels.gaussian_leave_one_out, one, labels, fields(learned), merged(learned), 0.0, 0.0, shared
+                    )
+    refused(kernels.event_sums, -x, labels, K, None)
+    refused(kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False)  # a hole where there are none
+    for codes in (np.full(40, K), np.full(40, -1), np.zeros(39), np.zeros(0)):
+        wrong = Labels(codes.astype(np.int32), np.ones(40))
+        refused(kernels.moments, x, wrong, K)
+        refused(kernels.event_sums, x, wrong, K, None)
+        refused(kernels.gaussian_leave_one_out, x, wrong, (table,) * 3, np.zeros((3, 6)), 0.0, 0.0, False)
+    refused(kernels.moments, x, Labels(labels.codes, np.ones(39)), K)
+    refused(kernels.moments, x, Labels.soft(np.ones((40, K + 1))), K)
+    refused(kernels.gaussian_scores, x, table[:, :5], table, table, np.zeros(K))
+    refused(kernels.gaussian_scores, x, table, table, table, np.zeros(K + 1))
+    refused(kernels.gaussian_leave_one_out, x, labels, (table,) * 3, np.zeros((2, 6)), 0.0, 0.0, True)
+    heavy = Labels(labels.codes, np.full(40, learned.weight.max() * 1.1))  # a row weighs more than its class
+    for shared in (True, False):
+        refused(kernels.gaussian_leave_one_out, x, heavy, fields(learned), merged(learned), 0.0, 0.0, shared)
+
+
+def categories(rng: np.random.Generator) -> None:
+    for shape, dtype in itertools.product(SHAPES, INTEGERS):
+        n_levels = rng.integers(1, 6, size=shape[1])
+        x = (rng.integers(100, size=shape) % n_levels).astype(dtype)
+        kernels.code_range(x)
+        if x.dtype.kind == "i":
+            x[rng.random(shape) < 0.2] = -1
+        for labels, matrix in itertools.product(both(shape[0], rng), layouts(x)):
+            if matrix.size:
+                low, high = kernels.code_range(matrix)
+                np.testing.assert_array_equal((low, high), (x.min(axis=0), x.max(axis=0)))
+            codes = Codes(matrix, n_levels)
+            count = kernels.code_counts(codes, labels, K)
+            np.testing.assert_allclose(
+                count.sum(),
+                (labels.weight.sum(axis=-1) if labels.codes is None else labels.weight)
+                @ (x.astype(np.int64) != -1).sum(axis=1),
+            )
+            table = rng.random((int(n_levels.sum()) + shape[1], K))
+            kernels.table_scores(matrix, kernels.starts(n_levels + 1), table)
+            if labels.codes is not None:
+                weight, alpha = np.full((K, shape[1]), 1e9), np.zeros(shape[1])
+                kernels.table_leave_one_out(codes, labels, count + 1.0, weight, alpha)
+
+
+def damaged_categories(rng: np.random.Generator) -> None:
+    labels, n_levels = hard(20, rng), np.array([2, 3])
+    for dtype in INTEGERS:
+        limits = np.iinfo(dtype)
+        for code, column in itertools.product((limits.max, limits.min, 3, -2), (0, 1)):
+            if not limits.min <= code <= limits.max or code in (0, -1) or code == np.uint64(2**64 - 1):
+                continue
+            x = np.zeros((20, 2), dtype=dtype)
+            x[19, column] = code
+            for matrix in layouts(x):
+                refused(kernels.code_counts, Codes(matrix, n_levels), labels, K)
+                args = np.ones((5, K)) * 9, np.ones((K, 2)) * 99, np.ones(2)
+                refused(kernels.table_leave_one_out, Codes(matrix, n_levels), labels, *args)
+                kernels.table_scores(matrix, kernels.starts(n_levels + 1), np.zeros((7, K)))  # unseen: no error
+    x, table = np.zeros((20, 2), dtype=np.int64), np.zeros((7, K))
+    for start in ([0, 3, 8], [0, 9, 7], [1, 3, 7], [0, 7], [0, -3, 7], [0, 0, 7]):
+        refused(kernels.table_scores, x, np.array(start), table)
+    refused(kernels.table_leave_one_out, Codes(x, n_levels), labels, np.ones((5, K)), np.ones((K, 2)), np.ones(1))
+    refused(kernels.table_leave_one_out, Codes(x, n_levels), labels, np.zeros((5, K)), np.ones((K, 2)), np.ones(2))
+    refused(kernels.code_counts, Codes(x, n_levels), Labels.hard(np.full(20, K, dtype=np.int32)), K)
+    refused(_native.code_range, np.zeros((0, 2), dtype=np.int64), *np.zeros((2, 2), dtype=np.int64))
+
+
+def sparse(rng: np.random.Generator) -> None:
+    for (n, d), dtype, index in itertools.product(SHAPES, (np.float64, np.float32), (np.int32, np.int64)):
+        length = rng.integers(0, 4, size=n) if d else np.zeros(n, dtype=int)
+        column = rng.integers(max(d, 1), size=length.sum()).astype(index)  # unsorted, with duplicates
+        start = np.concatenate(([0], np.cumsum(length))).astype(index)
+        x = Csr(rng.integers(0, 3, size=len(column)).astype(dtype), column, start, d)
+        slope = rng.random((d, K))
+        for labels, threshold in itertools.product(both(n, rng), (None, 0.5)):
+            kernels.event_sums(x, labels, K, threshold)
+            kernels.sparse_scores(x, slope, threshold)
+        np.testing.assert_allclose(kernels.sparse_scores(x, slope, None), x.dense() @ slope, atol=1e-12)
+        for first, last in ((0, n), (n // 2, n), (n, n)):
+            kernels.sparse_scores(x.rows(first, last), slope, None)
+
+
+def damaged_sparse(rng: np.random.Generator) -> None:
+    labels = hard(3, rng)
+    data, column, start = [1.0, 2.0, 3.0, 4.0], [0, 4, 1, 2], [0, 2, 2, 4]
+    broken = [
+        (data, [0, 5, 1, 2], start),  # a column too far
+        (data, [0, -1, 1, 2], start),  # a column before the first
+        (data, [0, 4, 1, 2**31 - 1], start),
+        (data, [0, 4, 1, -(2**31)], start),
+        (data, column, [0, 2, 2, 5]),  # rows that end outside the entries
+        (data, column, [0, 3, 2, 4]),  # rows that end before they start
+        (data, column, [-1, 2, 2, 4]),
+        (data, column, [0, 2, 2, 2**31 - 1]),
+        (data, column[:3], start),  # entries without a column
+        (data, column, []),
+        ([1.0, np.nan, 3.0, 4.0], column, start),
+        ([1.0, np.inf, 3.0, 4.0], column, start),
+        ([1.0, 2.0, 3.0, -np.inf], column, start),
+    ]
+    for (d, c, s), dtype, index in itertools.product(broken, (np.float64, np.float32), (np.int32, np.int64)):
+        x = Csr(np.array(d, dtype), np.array(c, index), np.array(s, index), 5)
+        for threshold in (None, 0.5):
+            refused(kernels.event_sums, x, labels, K, threshold)
+            refused(kernels.event_sums, x, Labels.soft(np.ones((3, K))), K, threshold)
+            refused(kernels.sparse_scores, x, np.ones((5, K)), threshold)
+    whole = Csr(np.array(data), np.array(column), np.array(start), 5)
+    refused(kernels.event_sums, whole, Labels.hard(np.full(3, K, dtype=np.int32)), K, None)
+    refused(kernels.event_sums, whole, hard(2, rng), K, None)
+    refused(kernels.sparse_scores, whole, np.ones((5, K), order="F"), None)
+
+
+def posteriors(rng: np.random.Generator) -> None:
+    for n, k in ((0, 2), (1, 1), (40, 3), (9, 200)):
+        evidence = rng.normal(scale=1000.0, size=(n, k))
+        evidence[rng.random((n, k)) < 0.3] = -np.inf
+        evidence[::4] = -np.inf
+        even = np.full(k, -np.log(k))
+        best, forbidden = kernels.best_class(evidence, even, even)
+        assert forbidden == np.isneginf(evidence).all(axis=1).sum()
+        assert ((best >= 0) & (best < k)).all()
+        for logs in (True, False):
+            out = evidence.copy()
+            kernels.normalise(out, even, even, logs)
+            np.testing.assert_allclose((np.exp(out) if logs else out).sum(axis=1), 1.0)
+        odd = np.where(rng.random((n, k)) < 0.5, np.nan, np.inf)
+        for prior in (even, np.full(k, -np.inf), np.full(k, np.nan)):
+            assert (kernels.best_class(odd, prior, even)[0] < k).all()
+            kernels.normalise(odd.copy(), prior, even, True)
+    two = np.zeros((3, 2))
+    for log_prior, fallback in ((np.zeros(3), np.zeros(2)), (np.zeros(2), np.zeros(1)), (np.zeros(0), np.zeros(0))):
+        refused(kernels.best_class, two, log_prior, fallback)
+        refused(kernels.normalise, two, log_prior, fallback, True)
+    refused(kernels.best_class, np.zeros((3, 0)), np.zeros(0), np.zeros(0))
+    refused(kernels.normalise, np.zeros((3, 2), order="F"), np.zeros(2), np.zeros(2), True)
+
+
+def main() -> None:
+    watch = Watch()
+    kernels._native = watch
+    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors):
+        part(np.random.default_rng(0))
+        print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
+    functions = {name for name in dir(_native) if callable(getattr(_native, name)) and not name.startswith("_")}
+    assert watch.called >= functions, f"never called: {sorted(functions - watch.called)}"
+    print(f"{len(functions)} kernels of {_native.__file__}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,336 @@
+"""One entry a family: the rows that the laws try it on, the matrices it takes and the settings it is tried with.
+
+Rows are drawn as a grid of small integers, -1 for a hole. An entry turns the grid into the cells its family reads,
+with values that float32 holds exactly, so that every form of the same matrix means exactly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.families import Bernoulli, Categorical, Complement, Family, Gaussian, Multinomial, Poisson
+from tallybayes.model import Model, Settings
+from tallybayes.schema import Column, Kind, Schema, positions
+from tallybayes.sources.arrays import one_block
+from tallybayes.tally import Tally, count
+
+CLASSES = ("p", "q", "r")
+LEVELS = (("no", "yes"), ("low", "mid", "top"), ("a", "b", "c", "d", "e"))
+WIDTH = len(LEVELS)  # columns of every table
+
+WHOLE = (0.0, 1.0, 2.0, 3.0)
+FRACTIONAL = (0.0, 0.1, 1 / 3, 0.5, 1.0, 2.7)
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows before they are encoded: cells as floats with NaN for holes, class codes and weights."""
+
+    x: NDArray[np.float64]  # (n, WIDTH)
+    codes: NDArray[np.int32]  # (n,) positions in CLASSES
+    weight: NDArray[np.float64]  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, rows: Any) -> Table:
+        """The rows at these positions, in this order."""
+        return Table(self.x[rows], self.codes[rows], self.weight[rows])
+
+    def weighing(self, weight: Any) -> Table:
+        """The same rows with other weights."""
+        return replace(self, weight=np.broadcast_to(weight, len(self)).astype(np.float64))
+
+    def __add__(self, other: Table) -> Table:
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Table(*(np.concatenate(pair) for pair in both))
+
+    def __repr__(self) -> str:  # what hypothesis shows of a counterexample
+        return f"Table(x={self.x.tolist()}, codes={self.codes.tolist()}, weight={self.weight.tolist()})"
+
+
+# ---------------------------------------------------------------------------------------------- forms of a matrix
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to hold a matrix, and what has to be done to cells so that it can hold them."""
+
+    make: Callable[[NDArray[Any]], Matrix]
+    fit: Callable[[NDArray[Any]], NDArray[Any]] = lambda x: x
+
+
+def _apart(x: NDArray[Any]) -> NDArray[Any]:
+    """Every second cell of a larger matrix, backwards: strides that are neither one nor positive."""
+    larger = np.full((2 * x.shape[0], 2 * x.shape[1]), 7, dtype=x.dtype)
+    larger[::2, ::2] = x
+    larger[::2] = larger[::2][::-1]
+    return larger[::2, ::2][::-1]
+
+
+def _packed(x: NDArray[Any]) -> NDArray[Any]:
+    """The matrix as a field of packed records: strides that are no multiple of the cell."""
+    records = np.zeros(len(x), dtype=np.dtype([("flag", "i1"), ("cells", x.dtype, (x.shape[1],))]))
+    records["cells"] = x
+    return records["cells"]
+
+
+def _read_only(x: NDArray[Any]) -> NDArray[Any]:
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def _integers(dtype: type) -> Form:
+    limits = np.iinfo(dtype)
+
+    def fit(x: NDArray[Any]) -> NDArray[Any]:
+        return np.clip(np.rint(np.nan_to_num(x)), limits.min, min(limits.max, 1e9))
+
+    return Form(lambda x: x.astype(dtype), fit)
+
+
+def _csr(values: type, indices: type) -> Form:
+    def make(x: NDArray[Any]) -> Csr:
+        stored = x != 0
+        stored[:, 0] = True  # zeros may be stored, too
+        row, column = np.nonzero(stored)
+        start = np.concatenate(([0], np.cumsum(stored.sum(axis=1))))
+        return Csr(x[row, column].astype(values), column.astype(indices), start.astype(indices), x.shape[1])
+
+    return Form(make, np.nan_to_num)
+
+
+N_LEVELS = np.array([len(levels) for levels in LEVELS], dtype=np.int64)
+
+
+def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
+    """Categories in integers of one width; unsigned ones have no code for a hole."""
+
+    def make(x: NDArray[Any]) -> Codes:
+        return Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), N_LEVELS)
+
+    return Form(make, np.nan_to_num if np.iinfo(dtype).min == 0 else lambda x: x)
+
+
+DENSE = {
+    "float64": Form(lambda x: x),
+    "float32": Form(lambda x: x.astype(np.float32)),
+    "float16": Form(lambda x: x.astype(np.float16), lambda x: x.astype(np.float16).astype(np.float64)),
+    "object": Form(lambda x: x.astype(object)),
+    "fortran": Form(np.asfortranarray),
+    "fortran32": Form(lambda x: np.asfortranarray(x, dtype=np.float32)),
+    "apart": Form(_apart),
+    "packed": Form(_packed),
+    "read-only": Form(_read_only),
+    "bool": Form(lambda x: x > 0, lambda x: (x > 0).astype(np.float64)),
+    **{t.__name__: _integers(t) for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint64)},
+}
+SPARSE = {
+    "csr": _csr(np.float64, np.int32),
+    "csr-float32": _csr(np.float32, np.int32),
+    "csr-int64": _csr(np.float64, np.int64),
+    "csr-float32-int64": _csr(np.float32, np.int64),
+}
+CODED = {
+    "int64": _codes(np.int64),
+    "fortran": _codes(np.int64, np.asfortranarray),
+    "apart": _codes(np.int16, _apart),
+    "read-only": _codes(np.int32, _read_only),
+    **{t.__name__: _codes(t) for t in (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64)},
+}
+
+
+# ---------------------------------------------------------------------------------------------- entries
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the laws need to know of a family."""
+
+    kind: Kind
+    cells: Callable[[NDArray[np.float64]], NDArray[np.float64]]  # what a grid of 0 … 4 means to the family
+    forms: Mapping[str, Form]  # the first one is the plain one
+    settings: tuple[Family, ...]  # the first one is the default
+    holes: bool = True
+    anchor: tuple[tuple[int, ...], ...] = ()  # grid of rows that stay when one is left out
+
+
+def _numbers(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Scales and offsets apart: the square of an int16 in the last column overflows.
+    return grid * (1.0, 0.25, 1000.0) + (-2.0, 3.0, 1e4)
+
+
+def _amounts(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return grid * (1.0, 1.0, 0.5)  # fractional counts are counts, too
+
+
+def _signed(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return grid - 2.0
+
+
+def _levels(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return grid % N_LEVELS
+
+
+ENTRIES = {
+    "gaussian": Entry(
+        "numeric",
+        _numbers,
+        DENSE,
+        (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
+        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),  # the spread of a column must not hang on a single row
+    ),
+    "bernoulli": Entry(
+        "boolean", _signed, DENSE | SPARSE, (Bernoulli(), Bernoulli(0.0), Bernoulli(0.3), Bernoulli(threshold=0.5))
+    ),
+    "categorical": Entry(
+        "category",
+        _levels,
+        CODED,
+        (
+            Categorical(),
+            Categorical(0.0),
+            Categorical(0.3),
+            Categorical((0.0, 0.5, 1.0)),
+            Categorical(unseen="smooth"),
+            Categorical(min_count=1.55),  # a weight that no sum of the drawn weights hits
+        ),
+    ),
+    "multinomial": Entry(
+        "count", _amounts, DENSE | SPARSE, (Multinomial(), Multinomial(0.0), Multinomial(0.3)), holes=False
+    ),
+    "complement": Entry(
+        "count",
+        _amounts,
+        DENSE | SPARSE,
+        (
+            Complement(),
+            Complement(0.0),
+            Complement(0.3),
+            Complement(norm=True),
+            Complement(0.3, norm=True),
+            Complement(0.0, norm=True),
+        ),
+        holes=False,
+    ),
+    "poisson": Entry("count", _amounts, DENSE | SPARSE, (Poisson(), Poisson(0.0), Poisson(0.3))),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """A family with one choice of settings."""
+
+    entry: Entry
+    family: Family
+
+    def __repr__(self) -> str:
+        return repr(self.family)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))  # hypothesis would otherwise print the whole entry
+
+    # ------------------------------------------------------------------------------------------ rows
+
+    def table(self, grid: NDArray[Any], codes: NDArray[Any], weight: NDArray[Any]) -> Table:
+        """Rows from a grid of small integers; -1 is a hole where the family takes holes, and 0 elsewhere."""
+        cells = self.entry.cells(np.maximum(grid, 0).astype(np.float64))
+        return Table(np.where(grid < 0, np.nan, cells) if self.entry.holes else cells, codes, weight)
+
+    def tables(
+        self, min_rows: int = 1, max_rows: int = 8, weights: tuple[float, ...] = FRACTIONAL
+    ) -> st.SearchStrategy[Table]:
+        """Any few rows."""
+        return st.integers(min_rows, max_rows).flatmap(
+            lambda n: st.builds(
+                self.table,
+                arrays(np.int8, (n, WIDTH), elements=st.integers(-1, 4)),
+                arrays(np.int32, n, elements=st.integers(0, len(CLASSES) - 1)),
+                arrays(np.float64, n, elements=st.sampled_from(weights)),
+            )
+        )
+
+    def anchored_tables(self) -> st.SearchStrategy[Table]:
+        """Any few rows, of which one can be left out: what the family cannot do without stays."""
+        if not self.entry.anchor:
+            return self.tables(min_rows=2)
+        codes = np.arange(len(self.entry.anchor), dtype=np.int32) % 2
+        anchor = self.table(np.array(self.entry.anchor), codes, np.ones(len(codes)))
+        return self.tables().map(lambda table: table + anchor)
+
+    def random_table(self, n: int, seed: int = 0, weights: tuple[float, ...] = FRACTIONAL) -> Table:
+        """Many rows, every class with its own habits."""
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, len(CLASSES), n).astype(np.int32)
+        grid = rng.binomial(4, np.array([0.3, 0.5, 0.7])[codes, None], (n, WIDTH))
+        return self.table(np.where(rng.random(grid.shape) < 0.1, -1, grid), codes, rng.choice(weights, n))
+
+    # ------------------------------------------------------------------------------------------ records
+
+    @property
+    def schema(self) -> Schema:
+        """All classes and all levels."""
+        leveled = self.entry.kind == "category"
+        columns = (Column(f"c{j}", self.entry.kind, levels if leveled else None) for j, levels in enumerate(LEVELS))
+        return Schema(tuple(columns), CLASSES)
+
+    def matrix(self, x: NDArray[np.float64], form: str | None = None) -> Matrix:
+        """Cells in one of the forms, the plain one if none is named."""
+        return self.entry.forms[form or next(iter(self.entry.forms))].make(x)
+
+    def batch(self, table: Table, form: str | None = None, labels: Labels | None = None) -> Batch:
+        """Rows as the core takes them."""
+        return self.encoded(self.matrix(table.x, form), labels or Labels.hard(table.codes, table.weight))
+
+    def encoded(self, matrix: Matrix, labels: Labels | None = None) -> Batch:
+        """A batch of this matrix."""
+        return one_block(self.family.name, self.schema, matrix, labels)
+
+    def retold(self, table: Table) -> Batch:
+        """The same rows under a schema of only the classes and levels that occur, in another order."""
+        present = np.unique(table.codes)[::-1]
+        classes = tuple(CLASSES[k] for k in present)
+        codes = positions([CLASSES[k] for k in table.codes], classes).astype(np.int32)
+        batch = replace(self.batch(table), labels=Labels.hard(codes, table.weight))
+        schema = replace(self.schema, classes=classes)
+        if self.entry.kind != "category":
+            return replace(batch, schema=schema)
+        columns, matrix = [], np.full(table.x.shape, MISSING)
+        for j, column in enumerate(self.schema.columns):
+            seen = np.flatnonzero(~np.isnan(table.x[:, j]))
+            values = [LEVELS[j][int(code)] for code in table.x[seen, j]]
+            # A column without a value keeps one level that never occurs.
+            columns.append(replace(column, levels=tuple(sorted({*values} or {LEVELS[j][0]}, reverse=True))))
+            matrix[seen, j] = positions(values, columns[-1].levels)
+        block = Encoded(range(WIDTH), Codes(matrix, np.array([len(c.levels) for c in columns])))
+        return replace(batch, schema=replace(schema, columns=tuple(columns)), blocks={self.family.name: block})
+
+    def count(self, batch: Batch, n_jobs: int | None = 1) -> Tally:
+        """Tally encoded rows."""
+        return count(batch, {self.family.name: self.family}, n_jobs)
+
+    def tally(self, table: Table, form: str | None = None, n_jobs: int | None = 1) -> Tally:
+        """Tally rows."""
+        return self.count(self.batch(table, form), n_jobs)
+
+    def model(self, table: Table, **settings: Any) -> Model:
+        """Fit a model."""
+        return Model(Settings({self.family.name: self.family}, **settings), self.tally(table))
+
+    def summary(self, table: Table) -> Any:
+        """What the family counted in the rows."""
+        return self.tally(table).blocks[self.family.name].summary
+
+
+CASES = [Case(entry, family) for entry in ENTRIES.values() for family in entry.settings]
+FAMILY_CASES = [Case(entry, entry.settings[0]) for entry in ENTRIES.values()]  # where settings make no difference
+FORMED_CASES = [(case, form) for case in FAMILY_CASES for form in case.entry.forms]
