@@ -13,6 +13,7 @@ struct GaussianTally {
     double epsilon;  // var_smoothing times the largest merged variance, with every row in
     double least;    // the smallest variance allowed, so that a constant column divides by something
     bool shared;     // one variance a column for all classes
+    bool ignore_constants;  // a column that never varies is no evidence
 };
 
 struct LooScratch {
@@ -83,6 +84,12 @@ TB_INLINE void lane_floors(const GaussianTally& t, Index d, const double* weight
         }
     }
     for (Index r = 0; r < kLanes; ++r) epsilon[r] *= t.var_smoothing;
+    for (Index j = 0; j < d; ++j)  // what does not vary without the row is a hole as well, as in `estimate`
+        for (Index r = 0; r < kLanes; ++r) {
+            const bool flat = !(s.all_var[j * kLanes + r] > 0.0) && (t.ignore_constants || !(epsilon[r] > 0.0));
+            double& value = s.tile[j * kLanes + r];
+            value = flat ? std::numeric_limits<double>::quiet_NaN() : value;
+        }
 }
 
 // Mean and variance of each lane's own class without the lane's row. Answers the first lane whose row weighs more

@@ -129,7 +129,7 @@ void bind_floats(nb::module_& m) {
         return run_scores(view(x), {mean.data(), precision.data(), log_norm.data(), total.data(), k}, tile.data(), out.data());
     }, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log_norm"_a.noconvert(), "total"_a.noconvert(), "out"_a.noconvert(), Release());
     m.def("gaussian_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Table<double>& weight, const Table<double>& mean, const Table<double>& m2,
-                                       const Table<double>& all, double var_smoothing, double epsilon, double least, bool shared, const Out& out) {
+                                       const Table<double>& all, double var_smoothing, double epsilon, double least, bool shared, bool ignore_constants, const Out& out) {
         const Index k = rows(weight), d = cols(weight);
         require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 &&
                 cols(all) == d && rows(out) == rows(x) && cols(out) == k, "moments do not fit the matrix");
@@ -137,11 +137,11 @@ void bind_floats(nb::module_& m) {
         std::vector<double> scratch(static_cast<std::size_t>(5 * lanes + 3 * k * d + 2 * d));
         double *p = scratch.data(), *q = p + 5 * lanes;
         const tb::GaussianTally tally{weight.data(), mean.data(), m2.data(), all.data(), all.data() + d, all.data() + 2 * d,
-                                      k, var_smoothing, epsilon, least, shared};
+                                      k, var_smoothing, epsilon, least, shared, ignore_constants};
         return run_loo(view(x), hard(codes, weights, rows(x), k), tally,
                        {p, p + lanes, p + 2 * lanes, p + 3 * lanes, p + 4 * lanes, q, q + k * d, q + 2 * k * d, q + 3 * k * d}, out.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), "all"_a.noconvert(),
-       "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "out"_a.noconvert(), Release());
+       "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "ignore_constants"_a, "out"_a.noconvert(), Release());
     m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, bool holes, const Out& count, const Out& weight) {
         require(cols(x) == cols(count) && cols(count) == cols(weight) && rows(count) == rows(weight), "counts do not fit the matrix");
         const auto labels = hard(codes, weights, rows(x), rows(count));

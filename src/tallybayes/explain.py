@@ -107,9 +107,14 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
         classes[other],
         prior,
         strongest_first,
-        prior + math.fsum(e.log_odds for e in evidence),
+        _total(prior, [e.log_odds for e in evidence]),
         dict(zip(classes, posterior.tolist(), strict=True)),
     )
+
+
+def _total(prior: float, amounts: list[float]) -> float:
+    """The sum; where impossibilities stand on both sides, neither side is ahead."""
+    return 0.0 if {math.inf, -math.inf} <= {prior, *amounts} else prior + math.fsum(amounts)
 
 
 def _minus(mine: float, theirs: float) -> float:

@@ -23,6 +23,14 @@ KIND_OF_FAMILY: dict[str, Kind] = {
     "multinomial": "count",
 }
 
+KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
+    "gaussian": ("numeric", "count"),
+    "categorical": ("category", "boolean"),
+    "bernoulli": ("boolean", "category"),
+    "poisson": ("count", "numeric"),
+    "multinomial": ("count", "numeric"),
+}
+
 
 @dataclass(frozen=True)
 class Profile:

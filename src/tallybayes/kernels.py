@@ -92,12 +92,14 @@ def gaussian_leave_one_out(
     var_smoothing: float,
     epsilon: float,
     shared: bool,
+    ignore_constants: bool,
 ) -> Array:
     """Log density (n, K) of each row, itself left out of the moments."""
     out = np.zeros((x.shape[0], len(summary[0])))
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
-        args = (*summary, merged, var_smoothing, epsilon, LEAST_VARIANCE, shared, out[first : first + len(part)])
+        settings = (var_smoothing, epsilon, LEAST_VARIANCE, shared, ignore_constants)
+        args = (*summary, merged, *settings, out[first : first + len(part)])
         bad = _native.gaussian_leave_one_out(part, these.codes, these.weight, *args)
         _check_cell(part, -2 - bad, first)  # an infinite cell is told apart from a row by its sign
         _check_learned(bad, first)

@@ -169,6 +169,8 @@ def united(mine: Sequence[Level], theirs: Sequence[Level]) -> tuple[Level, ...]:
         return tuple(mine)
     if not mine:
         return tuple(theirs)
+    if None in mine or None in theirs:  # the level of the missing is always the last
+        return (*united(*(tuple(v for v in values if v is not None) for values in (mine, theirs))), None)
     return in_order({*mine, *theirs})
 
 

@@ -190,7 +190,9 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     def _choose_smoothing(self, batch: Rows) -> None:
         """Hook for ``alpha="auto"``."""
 
-    def _labelled(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> tuple[Rows, NDArray[Any]]:
+    def _labelled(
+        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True
+    ) -> tuple[Rows, NDArray[Any]]:
         """Check rows, labels and weights and make them a batch; unknown classes are found in the labels."""
         x = check_matrix(self, X, reset=not hasattr(self, "model_"), sparse=self._sparse)
         labels = check_target(y)
@@ -200,7 +202,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             )
         classes = check_classes(labels) if classes is None else classes
         row_weight = row_weights(weight, x.shape[0])
-        encoded = self._encoded(x, learning=True)
+        encoded = self._encoded(x, learning)
         schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
         return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
 
@@ -307,7 +309,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         float
         """
         check_is_fitted(self)
-        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.log_likelihood(batch, self.n_jobs)
 
     def contributions(self, X: Any) -> Array:
@@ -341,7 +343,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
 
     def evaluate(
@@ -364,7 +366,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         Evaluation
         """
         check_is_fitted(self)
-        batch, _ = self._labelled(X, y, sample_weight, self.classes_)
+        batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         if method == "leave-one-out":
             return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
         if not isinstance(method, str):
@@ -464,10 +466,15 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             raise SettingError(f"only estimators of equal settings add; these differ in {', '.join(differing)}")
         self._refuse_auto("two tallies")
         both = clone(self)
+        vars(both).update(self._remembered())
         both._adopt(self.tally_ + other.tally_, like=self.classes_)
         if hasattr(self, "feature_names_in_"):
             both.feature_names_in_ = self.feature_names_in_
         return both
+
+    def _remembered(self) -> dict[str, Any]:
+        """What a model made from this one takes over besides the tally."""
+        return {}
 
     def _refuse_auto(self, of: str) -> None:
         if isinstance(getattr(self, "alpha", None), str):

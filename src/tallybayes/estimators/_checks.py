@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from tallybayes.errors import DataError
-from tallybayes.sources.labels import distinct
+from tallybayes.sources.labels import distinct, is_hole
 
 
 @contextmanager
@@ -51,6 +51,8 @@ def check_target(y: Any) -> NDArray[Any]:
     """The labels as an array, refused where they are numbers to regress on."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, (list, tuple)) and any(map(is_hole, y)):
+        y = np.array(y, dtype=object)  # NumPy would turn a hole into a label called "nan"
     labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         if np.isnan(labels).any():

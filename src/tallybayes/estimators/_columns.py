@@ -5,12 +5,21 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 from tallybayes.errors import ColumnWarning, DataError, SettingError
-from tallybayes.infer import FAMILY_OF_KIND, KIND_OF_FAMILY, as_told, check_known, infer, with_missing_level
-from tallybayes.schema import Column, Schema, united
+from tallybayes.infer import (
+    FAMILY_OF_KIND,
+    KIND_OF_FAMILY,
+    KINDS_OF_FAMILY,
+    as_told,
+    check_known,
+    infer,
+    with_missing_level,
+)
+from tallybayes.schema import Column, Kind, Schema, united
 from tallybayes.sources.tables import Table, profile, read_table
 
 
@@ -25,33 +34,62 @@ def split_target(data: Any, target: str) -> tuple[Table, Any]:
     return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
 
 
-def inferred(
-    table: Table, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any, whole: bool
-) -> tuple[Column, ...]:
+@dataclass(frozen=True)
+class Overrides:
+    """What a user said of single columns, by name."""
+
+    kind: Mapping[str, Kind]
+    family: Mapping[str, str]
+    drop: frozenset[str]
+    missing: Mapping[str, str]
+    hole: str  # what a hole is where `missing` does not say
+    alpha: Mapping[str, float]
+
+    @classmethod
+    def of(cls, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any) -> Overrides:
+        """Columns of a frame may be called by their numbers, so names are compared as text."""
+
+        def named(given: Any) -> dict[str, Any]:
+            return {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
+
+        hole = missing if isinstance(missing, str) else "ignore"
+        dropped = frozenset(map(str, drop if drop is not None else ()))
+        return cls(named(kind), named(family), dropped, named(missing), hole, named(alpha))
+
+    def check(self, names: list[str]) -> None:
+        """Refuse columns that do not exist and values that mean nothing."""
+        for option in ("kind", "family", "drop", "missing", "alpha"):
+            check_known(option, getattr(self, option), names)
+        for name, chosen in self.family.items():
+            if chosen not in KIND_OF_FAMILY:
+                raise SettingError(
+                    f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}"
+                )
+            if self.kind.get(name, KIND_OF_FAMILY[chosen]) not in KINDS_OF_FAMILY[chosen]:
+                raise SettingError(f"column {name!r} cannot be of kind {self.kind[name]!r} and family {chosen!r}")
+        for name, holes in self.missing.items():
+            if holes not in ("ignore", "level"):
+                raise SettingError(f"missing of column {name!r} must be 'ignore' or 'level', not {holes!r}")
+        for name, alpha in self.alpha.items():
+            if not (isinstance(alpha, Real) and 0 <= alpha < float("inf")):
+                raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
+
+
+def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
     """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
-    names, kinds = list(table.columns), dict(kind or {})
-    dropped = set(drop if drop is not None else ())
-    options = {"kind": kinds, "family": family or {}, "drop": dropped, "missing": missing, "alpha": alpha}
-    for option, given in options.items():
-        if isinstance(given, (Mapping, set)):
-            check_known(option, given, names)
-    wrong = {*missing.values()} - {"ignore", "level"} if isinstance(missing, Mapping) else set()
-    if wrong:
-        raise SettingError(f"missing must be 'ignore' or 'level' for each column, not {wrong.pop()!r}")
-    for name, chosen in (family or {}).items():
-        if chosen not in KIND_OF_FAMILY:
-            raise SettingError(f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}")
-        kinds.setdefault(name, KIND_OF_FAMILY[chosen])
+    names = list(table.columns)
+    told.check(names)
+    kinds = {**{name: KIND_OF_FAMILY[family] for name, family in told.family.items()}, **told.kind}
 
     def column(name: str) -> Column:
-        if name in dropped:
-            return Column(name, "ignored", reason="dropped, as told")
+        if name in told.drop or kinds.get(name) == "ignored":
+            return Column(name, "ignored", reason="dropped, as told" if name in told.drop else "as told")
         seen = profile(name, table.columns[name])
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
         found = as_told(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
-        holes = missing.get(name) if isinstance(missing, Mapping) else missing
-        return with_missing_level(found) if holes == "level" and found.levels is not None else found
+        hole_is_level = told.missing.get(name, told.hole) == "level"
+        return with_missing_level(found) if hole_is_level and found.levels is not None else found
 
     columns = tuple(column(name) for name in names)
     if all(c.kind == "ignored" for c in columns):
@@ -70,7 +108,7 @@ def grown(column: Column, table: Table) -> Column:
     if not new:
         return column
     levels = united(tuple(level for level in column.levels if level is not None), new)
-    return replace(column, levels=(*levels, None) if column.levels[-1] is None else levels)
+    return replace(column, levels=(*levels, None) if None in known else levels)
 
 
 def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:

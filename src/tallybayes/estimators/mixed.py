@@ -19,7 +19,7 @@ from tallybayes.batch import Array, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_classes, check_target, unchanged_on_error
-from tallybayes.estimators._columns import blocks_of, grown, inferred, matched, split_target
+from tallybayes.estimators._columns import Overrides, blocks_of, grown, inferred, matched, split_target
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
@@ -236,7 +236,7 @@ class NaiveBayes(BaseNB):
         self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
 
     def _labelled(
-        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, whole: bool = True
+        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
     ) -> tuple[TableBatch, NDArray[Any]]:
         if isinstance(y, str):  # the name of a column of the table
             self._target: str | None = y
@@ -254,9 +254,9 @@ class NaiveBayes(BaseNB):
             )
         if hasattr(self, "model_"):
             table = self._matched(table)
-            columns = tuple(grown(column, table) for column in self.schema_.columns)
+            columns = tuple(grown(column, table) if learning else column for column in self.schema_.columns)
         else:
-            columns = inferred(table, self.kind, self.family, self.drop, self.missing, self.alpha, whole)
+            columns = inferred(table, self._overrides(), whole)
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
@@ -275,6 +275,12 @@ class NaiveBayes(BaseNB):
             )
         return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
 
+    def _overrides(self) -> Overrides:
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha)
+
+    def _remembered(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target")}
+
     def _matched(self, table: Table) -> Table:
         return matched(
             table,
@@ -286,21 +292,23 @@ class NaiveBayes(BaseNB):
         )
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
-        return blocks_of(schema, self.family or {})
+        return blocks_of(schema, self._overrides().family)
 
     def _settings(self, schema: Schema) -> Settings:
         """How the parameters say the tally of such columns is to be read."""
         places, calibrated = self._places(schema), getattr(self, "_calibration", None)
-        alpha = self.alpha if not isinstance(self.alpha, (str, Mapping)) else getattr(self, "alpha_", 1.0)
-        per_level: Any = float(alpha)
-        if isinstance(self.alpha, Mapping):
-            names = [schema.columns[p].name for p in places.get("categorical", [])]
-            per_level = tuple(float(self.alpha.get(name, 1.0)) for name in names)
+        alphas = self._overrides().alpha
+        general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha)
+
+        def alpha(block: str) -> Any:
+            names = [schema.columns[p].name for p in places.get(block, [])]
+            return tuple(float(alphas.get(name, 1.0)) for name in names) if alphas else general
+
         families: dict[str, Family] = {
-            "gaussian": Gaussian(float(self.var_smoothing), self.variance),
-            "categorical": Categorical(per_level, self.unseen, float(self.min_count)),
-            "poisson": Poisson(float(alpha)),
-            "multinomial": Multinomial(float(alpha)),
+            "gaussian": Gaussian(float(self.var_smoothing), self.variance, ignore_constants=True),
+            "categorical": Categorical(alpha("categorical"), self.unseen, float(self.min_count)),
+            "poisson": Poisson(alpha("poisson")),
+            "multinomial": Multinomial(alpha("multinomial")),
         }
         prior: Prior = self.prior
         return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
@@ -312,7 +320,7 @@ class NaiveBayes(BaseNB):
         classes = np.array(tally.schema.classes)
         self.classes_ = classes.astype(object) if like is not None and like.dtype.kind == "O" else classes
         self.n_features_in_ = len(tally.schema.columns)
-        if not all(column.name == f"x{j}" for j, column in enumerate(tally.schema.columns)):
+        if getattr(self, "_made_by", "") != "array":
             self.feature_names_in_ = np.array(tally.schema.names, dtype=object)
         self.model_ = Model(self._settings(tally.schema), tally)
         self.model_.log_prior  # noqa: B018  a bad prior is an error now
@@ -332,11 +340,12 @@ class NaiveBayes(BaseNB):
         if isinstance(columns, str):
             raise SettingError(f"select takes a list of columns: [{columns!r}]")
         smaller = clone(self).set_params(calibration=None)  # it was fitted to the evidence of all columns
+        vars(smaller).update(self._remembered())
         names = set(columns := list(columns))
         for option in ("kind", "family", "missing", "alpha"):
             given = getattr(self, option)
             if isinstance(given, Mapping):
-                setattr(smaller, option, {name: value for name, value in given.items() if name in names})
+                setattr(smaller, option, {name: value for name, value in given.items() if str(name) in names})
         if hasattr(self, "alpha_"):
             smaller.alpha_ = self.alpha_
         smaller._adopt(self.tally_.select(columns), like=self.classes_)
@@ -366,8 +375,9 @@ class NaiveBayes(BaseNB):
 
     def _forget(self) -> None:
         super()._forget()
-        if hasattr(self, "_calibration"):
-            del self._calibration
+        for name in ("_calibration", "_made_by", "_target"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     # ------------------------------------------------------------------------------------------ reading the model
 
@@ -403,6 +413,22 @@ class NaiveBayes(BaseNB):
         super()._refuse_auto(of)
         if self.calibration is not None:
             raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on labelled rows; a label that was never learned is an error, not a miss.
+
+        Parameters
+        ----------
+        X : table
+        y : array-like of shape (n_samples,) or str
+            Class labels, or the name of the column that holds them.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return self.evaluate(X, y, sample_weight, method="test").accuracy.value
 
     def explain(self, row: Any, against: Any = None) -> Explanation:
         """Return the evidence for the prediction of one row.

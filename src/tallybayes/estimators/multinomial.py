@@ -294,9 +294,7 @@ class PoissonNB(CountsNB):
         self.n_jobs = n_jobs
 
     def _family(self) -> Poisson:
-        alpha = self._alpha()
-        assert isinstance(alpha, float)
-        return Poisson(alpha)
+        return Poisson(self._alpha())
 
     @property
     def rate_(self) -> Array:

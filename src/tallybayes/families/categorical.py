@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import MISSING, Array, Codes, Labels
-from tallybayes.errors import NotAvailableError
+from tallybayes.errors import NotAvailableError, RowError
 from tallybayes.families._family import left_of, per_column, quiet_log
 from tallybayes.tally import Counts
 
@@ -116,6 +116,9 @@ class Categorical:
     def _leave_one_out_with_rare(self, summary: Counts, x: Codes, y: NDArray[np.int32], w: Array) -> Array:
         """Without its row a level may turn rare, and then every class's probability of it is another."""
         assert summary.n_levels is not None
+        beyond = ((x.matrix < 0) & (x.matrix != MISSING)) | (x.matrix >= summary.n_levels)
+        if beyond.any():
+            raise RowError(int(np.argmax(beyond.any(axis=1))))
         alpha, ends = per_column(self.alpha, x.shape[1]), np.cumsum(summary.n_levels)
         taken = np.zeros((len(y), len(summary.count)))  # (n, K) what the row takes from its own class
         taken[np.arange(len(y)), y] = w

@@ -40,6 +40,9 @@ class Gaussian:
         Fraction of the largest column variance (over all rows) that is added to every variance.
     variance : {"class", "shared"}, default="class"
         A variance for each class, or one a column for all classes.
+    ignore_constants : bool, default=False
+        A column that never varied is no evidence. Otherwise it is a spike as wide as the floor, the same for every
+        class, as in scikit-learn; where nothing varies at all there is no floor and it is no evidence either.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Gaussian:
 
     var_smoothing: float = 1e-9
     variance: Literal["class", "shared"] = "class"
+    ignore_constants: bool = False
     name: ClassVar[str] = "gaussian"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Moments:
@@ -75,6 +79,8 @@ class Gaussian:
             own = np.divide(summary.m2, summary.weight, out=np.zeros_like(summary.m2), where=known)
             variance = np.where(known, own, spread)
         epsilon = self.var_smoothing * float(spread.max(initial=0.0))
+        varied = spread > 0 if self.ignore_constants else spread + epsilon > 0
+        ever = ever & varied
         variance = np.maximum(variance + epsilon, kernels.LEAST_VARIANCE)
         precision = np.where(ever, 1.0 / variance, 0.0)
         log_norm = np.where(ever, -0.5 * np.log(2.0 * np.pi * variance), 0.0)
@@ -92,7 +98,8 @@ class Gaussian:
         merged = np.concatenate([*summary.merged().arrays().values()])
         moments = (summary.weight, summary.mean, summary.m2)
         shared = self.variance == "shared"
-        return kernels.gaussian_leave_one_out(x, labels, moments, merged, self.var_smoothing, params.epsilon, shared)
+        settings = self.var_smoothing, params.epsilon, shared, self.ignore_constants
+        return kernels.gaussian_leave_one_out(x, labels, moments, merged, *settings)
 
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.zeros(len(x))

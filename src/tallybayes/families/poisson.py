@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of
+from tallybayes.families._family import left_of, per_column
 from tallybayes.families._linear import Dense, Entries, Linear, Slopes, log_factorials, times_log, vetoes
 from tallybayes.tally import Counts
 
@@ -33,8 +33,8 @@ class Poisson:
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Rows of one event a column that are added to every class.
+    alpha : float or tuple of float, default=1.0
+        Rows of one event that are added to every class; one number, or one a column.
 
     Examples
     --------
@@ -45,14 +45,14 @@ class Poisson:
     array([[3.]])
     """
 
-    alpha: float = 1.0
+    alpha: float | tuple[float, ...] = 1.0
     name: ClassVar[str] = "poisson"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return Counts(*kernels.event_sums(x, labels, n_classes, None))
 
     def estimate(self, summary: Counts) -> Rates:
-        rate = _rates(summary.count, summary.weight, self.alpha)
+        rate = _rates(summary.count, summary.weight, per_column(self.alpha, summary.count.shape[1]))
         columns_first = np.ascontiguousarray(rate.T)
         never = columns_first == 0.0
         return Rates(Slopes(np.log(np.where(never, 1.0, columns_first)), -columns_first), vetoes(never), rate)
@@ -66,20 +66,22 @@ class Poisson:
     def leave_one_out(self, summary: Counts, params: Rates, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
         out, k, w = params.log_prob(x), labels.codes, labels.weight
-        if isinstance(x, Csr) and summary.weight.shape[1] > 1:  # dense rows with holes were learned as well
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        uneven = summary.weight.shape[1] > 1 or np.ptp(alpha) > 0  # dense rows with holes were learned as well
+        if isinstance(x, Csr) and uneven:
             x = x.dense()
         if isinstance(x, Csr):
             e, rest = Entries.of(x), left_of(summary.weight[k, 0], w)
             left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value)
-            own = e.total(times_log(e.value, _rates(left, rest[e.row], self.alpha)))
+            own = e.total(times_log(e.value, _rates(left, rest[e.row], alpha[0])))
             # Σ_d λ_d in one piece: every column has the same weight.
             total = left_of(summary.count.sum(axis=1)[k], w * e.total(e.value))
-            own -= x.n_columns * _rates(total / x.n_columns, rest, self.alpha)
+            own -= x.n_columns * _rates(total / x.n_columns, rest, alpha[0])
         else:
             values, seen = Dense.of(x, None)
             took = w[:, None] * (np.ones_like(values) if seen is None else seen)
             left = left_of(summary.count[k], took * values)
-            rate = _rates(left, left_of(summary.weight[k] + 0.0 * took, took), self.alpha)
+            rate = _rates(left, left_of(summary.weight[k] + 0.0 * took, took), alpha)
             own = ((times_log(values, rate) - rate) * (1.0 if seen is None else seen)).sum(axis=1)
         out[np.arange(len(out)), k] = own
         return out
@@ -100,7 +102,7 @@ class Poisson:
         raise NotAvailableError("counts have no upper end, so their full joint has no finite number of parameters")
 
 
-def _rates(count: Array, weight: Array, alpha: float) -> Array:
+def _rates(count: Array, weight: Array, alpha: Array | float) -> Array:
     """Smoothed events per row; one, the prior's mean, where there is neither a row nor smoothing."""
     mass = weight + alpha
     return np.where(mass > 0, (count + alpha) / np.where(mass > 0, mass, 1.0), 1.0)

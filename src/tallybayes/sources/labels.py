@@ -97,6 +97,8 @@ def is_hole(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA refuses to be true or false
         return True
+    except ValueError:  # an array is not one value, and so not a missing one
+        return False
 
 
 def _dtype_for(values: NDArray[Any]) -> Any:

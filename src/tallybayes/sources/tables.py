@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from tallybayes.batch import MISSING, Batch, Codes, Encoded, Labels, Matrix
 from tallybayes.errors import DataError
 from tallybayes.infer import Profile
-from tallybayes.schema import Schema
+from tallybayes.schema import Column, Schema
 from tallybayes.sources.arrays import is_sparse
+from tallybayes.sources.labels import is_hole
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
 
 SLICE = 1 << 16  # rows encoded at a time
@@ -63,13 +65,16 @@ def read_table(data: Any) -> Table:
         names = dict.fromkeys(name for row in data for name in row)
         return _from_columns({name: [row.get(name) for row in data] for name in names})
     try:
-        frame = nw.from_native(data, eager_only=True)
+        return _from_frame(nw.from_native(data, eager_only=True))
     except TypeError:
         return _from_array(data)
-    return _from_frame(frame)
+    except nw.exceptions.DuplicateError:
+        raise _twins(map(str, getattr(data, "column_names", None) or data.columns)) from None
 
 
 def _from_columns(data: Mapping[Any, Any]) -> Table:
+    if len({str(name) for name in data}) < len(data):
+        raise _twins(map(str, data))
     columns: dict[str, Values] = {str(name): ArrayValues(values) for name, values in data.items()}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -77,11 +82,15 @@ def _from_columns(data: Mapping[Any, Any]) -> Table:
     return Table(columns, next(iter(lengths.values()), 0))
 
 
+def _twins(names: Iterable[str]) -> DataError:
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    return DataError(f"columns must have different names, but {twice} occur more than once; rename them")
+
+
 def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
-    if twice:
-        raise DataError(f"columns must have different names, but {sorted(twice)} occur more than once; rename them")
+    if len(set(names)) < len(names):
+        raise _twins(names)
     columns: dict[str, Values] = {n: SeriesValues(c) for n, c in zip(names, frame.iter_columns(), strict=True)}
     return Table(columns, len(frame), made_by=str(frame.implementation))
 
@@ -106,7 +115,8 @@ def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
         return dict(columns)
     if made_by == "array":
         return np.column_stack(list(columns.values())) if columns else np.zeros((0, 0))
-    return nw.from_dict({name: values.tolist() for name, values in columns.items()}, backend=made_by).to_native()  # type: ignore[arg-type]
+    cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
+    return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
 
 
 def profile(name: str, values: Values) -> Profile:
@@ -116,7 +126,12 @@ def profile(name: str, values: Values) -> Profile:
         return replace(seen, levels=values.distinct())
     if values.storage not in ("number", "integer") or seen.n_present == 0:
         return seen
-    numbers = values.numbers(0, len(values))
+    try:
+        numbers = values.numbers(0, len(values))
+    except OverflowError:
+        raise DataError(
+            f"column {name!r} holds integers beyond the range of floats; use kind={{{name!r}: 'category'}}"
+        ) from None
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     # A column of row numbers spans exactly as many values as there are rows, each of them once.
     counts_rows = values.storage == "integer" and high - low + 1 == len(values) > 20 and not seen.n_missing
@@ -167,7 +182,7 @@ class TableBatch:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
             for j, column in enumerate(columns):
                 if column.name in self.table.columns:
-                    codes[:, j] = self.table.columns[column.name].codes(first, last, column.levels or ())
+                    codes[:, j] = self._codes(column, first, last)
             return Codes(codes, np.array([len(column.levels or ()) for column in columns], dtype=np.int64))
         if self.table.matrix is not None and list(places) == list(range(self.table.matrix.shape[1])):
             return self.table.matrix[first:last]
@@ -177,17 +192,23 @@ class TableBatch:
                 numbers[:, j] = self._numbers(column.name, first, last)
         return numbers
 
+    def _codes(self, column: Column, first: int, last: int) -> NDArray[np.int32]:
+        try:
+            return self.table.columns[column.name].codes(first, last, column.levels or ())
+        except TypeError:
+            raise DataError(
+                f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"
+            ) from None
+
     def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
         values = self.table.columns[name]
-        try:
+        if values.storage in ("number", "integer", "boolean", "empty"):
             return values.numbers(first, last)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
-                f"it, or learn it with kind={{{name!r}: 'category'}}"
-            ) from None
+        raise DataError(
+            f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
+            f"it, or learn it with kind={{{name!r}: 'category'}}"
+        )
 
 
 def _example(values: Values) -> str:
-    found = values.distinct()[:1]
-    return repr(found[0]) if found else "nothing"
+    return repr(values.value(0)) if len(values) else "nothing"

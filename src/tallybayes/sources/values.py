@@ -11,6 +11,7 @@ import decimal
 import numbers
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, Literal, Protocol
 
 import narwhals as nw
@@ -67,9 +68,6 @@ class ArrayValues:
         }.get(kind, "other")  # type: ignore[assignment]
         if kind == "O":
             self.storage = _storage_of(self.array)
-        if self.storage in ("number", "integer") and kind == "O":
-            self.array = _as_numbers(self.array)
-            self.storage = "number"
 
     def __len__(self) -> int:
         return len(self.array)
@@ -79,6 +77,10 @@ class ArrayValues:
         if self.array.dtype.kind == "f":
             return int(np.isnan(self.array).sum())
         return sum(map(is_hole, self.array.tolist())) if self.array.dtype.kind == "O" else 0
+
+    @cached_property
+    def _numbers(self) -> NDArray[Any]:
+        return self.array if self.array.dtype.kind in "fiub" else _as_numbers(self.array)
 
     def distinct(self) -> tuple[Level, ...]:
         return tuple(distinct(self.array).tolist())
@@ -94,8 +96,7 @@ class ArrayValues:
         return None if is_hole(value) else getattr(value, "item", lambda: value)()
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
-        part = self.array[first:last]
-        return _as_numbers(part) if part.dtype.kind not in "fiub" else part
+        return self._numbers[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
@@ -115,7 +116,7 @@ class SeriesValues:
             if series.implementation.is_pyarrow():
                 self.series = series.cast(nw.String)
         elif dtype == nw.String:
-            self.storage = "text"
+            self.storage = "text" if series.null_count() < len(series) else "empty"
         elif dtype == nw.Boolean:
             self.storage = "boolean"
         elif dtype.is_integer():
@@ -142,7 +143,8 @@ class SeriesValues:
     @cached_property
     def _array(self) -> NDArray[Any]:
         """Numbers as NumPy sees them: in place where there is no hole, otherwise as floats."""
-        array = self.series.to_numpy()
+        series = self.series.cast(nw.Float64) if self.series.dtype in (nw.Int128, nw.UInt128) else self.series
+        array = series.to_numpy()
         return _as_numbers(array) if array.dtype.kind == "O" else array
 
     def take(self, rows: NDArray[Any]) -> Values:
@@ -156,7 +158,7 @@ class SeriesValues:
         return None if is_hole(value) else getattr(value, "item", lambda: value)()
 
     def distinct(self) -> tuple[Level, ...]:
-        if self.storage in ("number", "integer"):
+        if self.storage == "number":
             return tuple(distinct(self.numbers(0, len(self))).tolist())
         if self.storage == "other" or self.series.dtype in (nw.Object, nw.Unknown):
             return tuple(distinct(np.asarray(self.series.to_numpy(), dtype=object)).tolist())
@@ -170,8 +172,10 @@ class SeriesValues:
         part, known = self.series[first:last], [level for level in levels if level is not None]
         if self.storage == "text" and all(isinstance(level, str) for level in known):
             codes = _text_codes(part, known)
-        elif self.storage in ("number", "integer"):
+        elif self.storage == "number" or (self.storage == "integer" and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
+        elif self.storage == "integer":  # as they are: floats, which have holes, cannot tell large integers apart
+            codes = encode(np.array(part.to_list(), dtype=object), known)
         else:
             codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
         return _with_holes(codes, levels)
@@ -190,7 +194,7 @@ def _text_codes(part: nw.Series[Any], levels: list[Any]) -> NDArray[np.int32]:
 
         text = native.cast(pl.String) if native.dtype != pl.String else native
         found = text.cast(pl.Enum(levels), strict=False).to_physical().cast(pl.Int32).fill_null(UNSEEN).to_numpy()
-    elif part.implementation.is_pyarrow() or hasattr(getattr(native, "array", None), "__arrow_array__"):
+    elif part.implementation.is_pyarrow() or _in_arrow(native):
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -202,6 +206,11 @@ def _text_codes(part: nw.Series[Any], levels: list[Any]) -> NDArray[np.int32]:
     if part.null_count():
         found = np.where(part.is_null().to_numpy(), np.int32(MISSING), found)
     return np.ascontiguousarray(found, dtype=np.int32)
+
+
+def _in_arrow(series: Any) -> bool:
+    """Whether a pandas series keeps its text in Arrow, and PyArrow is there to read it."""
+    return hasattr(getattr(series, "array", None), "__arrow_array__") and find_spec("pyarrow") is not None
 
 
 def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
@@ -219,10 +228,15 @@ def _plain_array(values: Any) -> NDArray[Any]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise DataError(f"a column must be a list or an array, not the single value {values!r}; for one row pass [row]")
     values = list(values)
-    array = np.asarray(values)
-    if array.dtype.kind in "US" and any(not isinstance(value, str) for value in values):
-        array = np.empty(len(values), dtype=object)  # NumPy would turn None into the word "None"
-        array[:] = list(values)
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+        array = np.asarray(values)
+        if array.dtype.kind in "ifbU":
+            return array
+    # One object a cell: NumPy would turn None into the word "None" and lists of one length into a matrix.
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
     return array
 
 
@@ -233,6 +247,7 @@ def _storage_of(array: NDArray[Any]) -> Storage:
         return "empty"
     for storage, types in (
         ("boolean", (bool, np.bool_)),
+        ("integer", (numbers.Integral,)),
         ("number", (numbers.Real, decimal.Decimal)),
         ("text", (str,)),
         ("date", (datetime.date, datetime.time, datetime.timedelta, np.datetime64)),
