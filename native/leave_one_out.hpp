@@ -44,7 +44,8 @@ TB_INLINE Rest without(double weight, double mean, double m2, double w, double v
     const double left = weight - w;
     const bool some = left > 1e-12 * weight;
     const double inverse = 1.0 / (some ? left : 1.0), z = value - mean;
-    const double rest = at_least(m2 - w * z * z * (weight * inverse), 0.0);
+    const double squares = m2 - w * z * z * (weight * inverse);
+    const double rest = squares > 1e-13 * m2 ? squares : 0.0;  // what rounding leaves of nothing is nothing
     return {some ? left : 0.0, some ? mean - z * (w * inverse) : 0.0, some ? rest * inverse : 0.0, some ? rest : 0.0};
 }
 
@@ -67,24 +68,47 @@ TB_INLINE void full_variances(const GaussianTally& t, Index d, const LooScratch&
     }
 }
 
+// The first lane whose row cannot have been learned, or kNone: it weighs more than its class, or a value lies so far
+// off that its square exceeds the class's sum of squares.
+TB_INLINE Index strange_lane(const GaussianTally& t, Index d, Index rows, const std::int32_t* codes, const double* weight,
+                             const double* tile) {
+    double strange[kLanes] = {0.0};
+    for (Index j = 0; j < d; ++j) {
+        const double* lane = tile + j * kLanes;
+        for (Index r = 0; r < kLanes; ++r) {
+            const Index c = codes[r] * d + j;
+            const double w = weight[r], full = t.weight[c], mean = t.mean[c], z = lane[r] - mean, left = full - w;
+            const double square = w * z * z * (left > 1e-12 * full ? full / left : 1.0);
+            const double most = t.m2[c] * (1.0 + 1e-6) + 1e-9 * full * mean * mean + 1e-300;
+            const bool off = w > full * (1.0 + 1e-9) || square > most;
+            strange[r] = lane[r] == lane[r] && off ? 1.0 : strange[r];
+        }
+    }
+    for (Index r = 0; r < rows; ++r)
+        if (strange[r] > 0.0) return r;
+    return kNone;
+}
+
 // The variance floor of each lane without its row, and the merged moments without it. A cell that was the only value
-// of its column becomes a hole: without it nothing is known of the column.
+// of its column, or whose column does not vary without it, becomes a hole, as in `estimate`.
 TB_INLINE void lane_floors(const GaussianTally& t, Index d, const double* weight, const LooScratch& s, double* epsilon) {
     for (Index r = 0; r < kLanes; ++r) epsilon[r] = 0.0;
     for (Index j = 0; j < d; ++j) {
         const double all = per_weight(t.all_m2[j], t.all_weight[j]);
+        // What rounding may leave of a column that does not vary without the row.
+        const double noise = 1e-13 * t.all_m2[j] + 8.9e-16 * std::fabs(t.all_mean[j]) * std::sqrt(t.all_m2[j] * t.all_weight[j]);
         double *lane = s.tile + j * kLanes, *mean = s.all_mean + j * kLanes, *var = s.all_var + j * kLanes;
         for (Index r = 0; r < kLanes; ++r) {
             const Rest rest = without(t.all_weight[j], t.all_mean[j], t.all_m2[j], weight[r], lane[r]);
             const bool seen = lane[r] == lane[r];
-            const double v = seen ? rest.variance : all;
+            const double variance = rest.m2 > noise ? rest.variance : 0.0, v = seen ? variance : all;
             epsilon[r] = v > epsilon[r] ? v : epsilon[r];
-            mean[r] = rest.mean, var[r] = rest.variance;
+            mean[r] = rest.mean, var[r] = variance;
             lane[r] = rest.weight > 0.0 ? lane[r] : std::numeric_limits<double>::quiet_NaN();
         }
     }
     for (Index r = 0; r < kLanes; ++r) epsilon[r] *= t.var_smoothing;
-    for (Index j = 0; j < d; ++j)  // what does not vary without the row is a hole as well, as in `estimate`
+    for (Index j = 0; j < d; ++j)
         for (Index r = 0; r < kLanes; ++r) {
             const bool flat = !(s.all_var[j * kLanes + r] > 0.0) && (t.ignore_constants || !(epsilon[r] > 0.0));
             double& value = s.tile[j * kLanes + r];
@@ -92,35 +116,25 @@ TB_INLINE void lane_floors(const GaussianTally& t, Index d, const double* weight
         }
 }
 
-// Mean and variance of each lane's own class without the lane's row. Answers the first lane whose row weighs more
-// than its class, or kNone.
+// Mean and variance of each lane's own class without the lane's row.
 template <bool shared>
-TB_INLINE Index own_moments(const GaussianTally& t, Index d, Index rows, const std::int32_t* codes, const double* weight,
-                            const double* epsilon, const LooScratch& s) {
-    double strange[kLanes] = {0.0};
+TB_INLINE void own_moments(const GaussianTally& t, Index d, const std::int32_t* codes, const double* weight,
+                           const double* epsilon, const LooScratch& s) {
     for (Index j = 0; j < d; ++j) {
         const double *lane = s.tile + j * kLanes, *all_mean = s.all_mean + j * kLanes, *all_var = s.all_var + j * kLanes;
         double *own_mean = s.own_mean + j * kLanes, *own_var = s.own_var + j * kLanes;
         const double within = s.within[2 * j], within_weight = s.within[2 * j + 1];
         for (Index r = 0; r < kLanes; ++r) {
             const Index c = codes[r] * d + j;
-            const double w = weight[r], full = t.weight[c], m2 = t.m2[c];
-            const Rest own = without(full, t.mean[c], m2, w, lane[r]);
+            const double w = weight[r], m2 = t.m2[c];
+            const Rest own = without(t.weight[c], t.mean[c], m2, w, lane[r]);
             const bool some = own.weight > 0.0;
             double v = some ? own.variance : all_var[r];
             if (shared) v = per_weight(within - m2 + own.m2, within_weight - w);
             own_mean[r] = some ? own.mean : all_mean[r];
             own_var[r] = at_least(v + epsilon[r], t.least);
-            // A value so far off that its square exceeds the class's sum of squares was never part of it.
-            const double z = lane[r] - t.mean[c], left = full - w;
-            const double square = left > 1e-12 * full ? w * z * z * (full / left) : w * z * z;
-            const bool off = w > full * (1.0 + 1e-9) || square > m2 * (1.0 + 1e-6) + 1e-9 * full * t.mean[c] * t.mean[c] + 1e-300;
-            strange[r] = lane[r] == lane[r] && off ? 1.0 : strange[r];
         }
     }
-    for (Index r = 0; r < rows; ++r)
-        if (strange[r] > 0.0) return r;
-    return kNone;
 }
 
 // Takes the logarithm of what has been multiplied up: every kProduct columns, at the end, and before it can underflow.
@@ -208,9 +222,10 @@ TB_INLINE Index gaussian_leave_one_out(const Matrix<T>& x, const Hard& labels, c
             const Index bad = infinite_cell(x, first, rows);
             if (bad != kNone) return -2 - bad;
         }
-        lane_floors(t, d, weight, s, epsilon);
-        const Index strange = own_moments<shared>(t, d, rows, codes, weight, epsilon, s);
+        const Index strange = strange_lane(t, d, rows, codes, weight, s.tile);
         if (strange != kNone) return first + strange;
+        lane_floors(t, d, weight, s, epsilon);
+        own_moments<shared>(t, d, codes, weight, epsilon, s);
         for (Index k = 0; k < n_classes; ++k) {
             if (shared) lanes_without<true>(t, d, k, codes, s, total);
             else lanes_of_class(t, d, k, epsilon, s, total);

@@ -223,12 +223,16 @@ def level_ratios(model: Model, column: str) -> tuple[tuple[Ratio, ...], ...]:
     assert n_levels is not None
     alpha = float(per_column(family.alpha, len(names))[j])
     first = int(n_levels[:j].sum())
-    counts = block.summary.count[:, first : first + int(n_levels[j])]
-    totals = counts.sum(axis=1) + alpha * int(n_levels[j])
-    return tuple(
-        tuple(Ratio(count + alpha, total) for count, total in zip(level.tolist(), totals.tolist(), strict=True))
-        for level in counts.T
-    )
+    counts = block.summary.count[:, first : first + int(n_levels[j])].T  # (C, K)
+    rare = counts.sum(axis=1) < family.min_count
+    n_effective = int((~rare).sum() + rare.any())  # rare levels share one probability
+    totals = counts.sum(axis=0) + alpha * n_effective
+    shown = np.where(rare[:, None], counts[rare].sum(axis=0), counts) + alpha
+
+    def ratio(count: float, total: float) -> Ratio:
+        return Ratio(count, total) if total else Ratio(1.0, float(n_effective))
+
+    return tuple(tuple(map(ratio, level.tolist(), totals.tolist())) for level in shown)
 
 
 def worked(model: Model, row: Mapping[str, Level]) -> Worked:

@@ -152,7 +152,15 @@ class Moments:
         strange = ~left & ((self.mean - other.mean) ** 2 * np.minimum(self.weight, other.weight) > slack)
         if np.any(m2 < -slack) or np.any(strange):
             raise UnlearnError(NEVER_LEARNED)
-        return Moments(weight, np.where(left, self.mean + delta * ratio, 0.0), np.maximum(m2, 0.0))
+        m2 = np.where(m2 > 1e-13 * self.m2, m2, 0.0)  # what rounding leaves of nothing is nothing
+        return Moments(weight, np.where(left, self.mean + delta * ratio, 0.0), m2)._flattened(self)
+
+    def _flattened(self, before: Moments) -> Moments:
+        """Where taking rows back left a column that does not vary, rounding must not pass for variation."""
+        all_before, whole = before.merged(), self.merged()
+        noise = 4 * np.finfo(float).eps * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
+        flat = (whole.m2 <= 1e-13 * all_before.m2 + noise) & (self.weight > 0)
+        return Moments(self.weight, np.where(flat, whole.mean, self.mean), np.where(flat, 0.0, self.m2))
 
     def __mul__(self, factor: float) -> Moments:
         return Moments(self.weight * factor, self.mean if factor else self.mean * 0.0, self.m2 * factor)

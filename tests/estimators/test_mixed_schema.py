@@ -177,14 +177,23 @@ def test_pitfall_28_integers_beyond_all_floats_are_an_error_that_names_the_colum
         column({"x": [10**400, 2, 3, 4, 5, 6]})
 
 
-@pytest.mark.parametrize("table", [{}, pl.DataFrame(), pd.DataFrame()], ids=["dict", "polars", "pandas"])
+ACCOUNTS = [2**60 + 1, 2**60 + 2, None, 2**60 + 2, 2**60 + 1, 2**60 + 2]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param({"x": ACCOUNTS}, id="dict"),
+        pytest.param(pd.DataFrame({"x": pd.array(ACCOUNTS, dtype="Int64")}), id="pandas"),
+        pytest.param(pl.DataFrame({"x": ACCOUNTS}), id="polars"),
+        pytest.param(lambda: arrow({"x": ACCOUNTS}), id="pyarrow", marks=needs_pyarrow),
+    ],
+)
 def test_pitfall_28_large_integers_stay_different_levels(table: Any) -> None:
     """Account numbers differ in their last digits, which floats cannot tell apart; a hole must not make them floats."""
-    numbers = [2**60 + 1, 2**60 + 2, None, 2**60 + 2, 2**60 + 1, 2**60 + 2]
-    if isinstance(table, pd.DataFrame):
-        numbers = pd.array(numbers, dtype="Int64")
-    found = column({"x": numbers} if table == {} else type(table)({"x": numbers}), kind={"x": "category"})
-    assert found.levels == (2**60 + 1, 2**60 + 2)
+    model = NaiveBayes(kind={"x": "category"}).fit(table() if callable(table) else table, Y)
+    assert model.schema_.columns[0].levels == (2**60 + 1, 2**60 + 2)
+    np.testing.assert_array_equal(model.tally_.blocks["categorical"].summary.count, [[2, 0], [0, 3]])
 
 
 @every_form
@@ -364,11 +373,13 @@ def test_a_list_among_words_is_an_error_that_names_the_column(make: Any) -> None
     [
         ({"a": [1.0, 2.0], "b": [1.0]}, r"the columns differ in length: .*'b': 1"),
         ({"a": "text"}, "not the single value 'text'"),
+        ({"a": np.array(3.0)}, "'a'|single value"),
+        ({"a": np.zeros((2, 2))}, "'a'"),
         ([1.0, 2.0], "expected a table or an array of shape"),
         (np.array([[1j]]), "Complex data not supported"),
         ("text", "expected a table or an array of shape"),
     ],
-    ids=["ragged", "no column", "flat", "complex", "text"],
+    ids=["ragged", "word for a column", "number for a column", "matrix for a column", "flat", "complex", "text"],
 )
 def test_what_is_no_table_is_an_error(table: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):
@@ -629,8 +640,8 @@ def test_the_schema_prints_as_a_table() -> None:
         "island             category  text, 3 levels in 344 rows",
         "bill_length_mm     numeric   numbers from 32.1 to 59.6, 2 missing",
         "bill_depth_mm      numeric   numbers from 13.1 to 21.5, 2 missing",
-        "flipper_length_mm  numeric   numbers from 172 to 231, 2 missing",
-        "body_mass_g        numeric   numbers from 2700 to 6300, 2 missing",
+        "flipper_length_mm  numeric   whole numbers from 172 to 231, 2 missing",
+        "body_mass_g        numeric   whole numbers from 2700 to 6300, 2 missing",
         "sex                category  text, 2 levels in 344 rows, 11 missing",
         "year               numeric   whole numbers from 2007 to 2009",
         "classes: Adelie, Chinstrap, Gentoo",

@@ -138,6 +138,20 @@ def test_real_rows_with_holes_are_left_out_exactly(form, weighted):
     assert_allclose(found, [refitted(i) for i in some], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another number"])
+@given(value=st.sampled_from([0.0, 0.1, 7.0, 1 / 3, -123.456]), n=st.integers(8, 40))
+def test_a_column_that_one_row_alone_varies_is_constant_without_it(beside, value, n):
+    """A constant is no evidence; what rounding leaves of the row must not pass for a spread of the others."""
+    x = {"mostly": [value] * (n - 1) + [value + 3.0], "city": list("aabb" + "ab" * n)[:n]}
+    if beside:
+        x["side"] = np.sin(np.arange(n)).tolist()
+    y, rest, last = np.array(CLASSES * n)[:n], range(n - 1), [n - 1]
+    expected = NaiveBayes().fit(taken(x, rest), y[rest]).predict_log_proba(taken(x, last))
+    model = NaiveBayes().fit(x, y)
+    assert_allclose(model.leave_one_out(x, y)[last], expected, rtol=1e-6, atol=1e-6)
+    assert_allclose(model.unlearn(taken(x, last), y[last]).predict_log_proba(taken(x, last)), expected, atol=1e-6)
+
+
 # ---------------------------------------------------------------------------------------------- forgetting
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -45,12 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tallybayes.cli import demo  # the only command so far
 
         demo.run(options)
+        sys.stdout.flush()
     except TallybayesError as error:
         if options.debug:
             raise
         print(f"tallybayes: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader (head, less) has seen enough
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError:  # the reader (head, less) has seen enough; nothing is left to be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -20,17 +20,24 @@ from tallybayes.sources import Tally
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
 
 
+class Screen(Console):
+    """A console that leaves a closed pipe to the command line, which knows that it is no error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def run(options: argparse.Namespace) -> None:
     """Learn the table and print what was learned."""
-    if not options.alpha >= 0:
-        raise SettingError(f"--alpha must be at least 0, not {options.alpha:g}")
+    if not 0 <= options.alpha < float("inf"):
+        raise SettingError(f"--alpha must be a number of at least 0, not {options.alpha:g}")
     model = learn_tennis(options.alpha)
     day = dict(_pair(text) for text in options.values) or DAY
     work = worked(model, day)
     if options.json:
         print(json.dumps(work.as_dict(), indent=2))
         return
-    show(model, work, Console(highlight=False))
+    show(model, work, Screen(highlight=False))
 
 
 def learn_tennis(alpha: float) -> Model:

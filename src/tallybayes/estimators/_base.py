@@ -367,11 +367,11 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
-        if method == "leave-one-out":
-            return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
         if not isinstance(method, str):
             folds = int(method) if isinstance(method, Integral) else np.asarray(method)
             return evaluate.k_fold(self.model_, batch, folds, seed, self.n_jobs)
+        if method == "leave-one-out":
+            return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
         if method != "test":
             raise SettingError(f"method must be 'leave-one-out', 'test' or a number of folds, not {method!r}")
         assert batch.labels is not None

@@ -75,7 +75,12 @@ def read_table(data: Any) -> Table:
 def _from_columns(data: Mapping[Any, Any]) -> Table:
     if len({str(name) for name in data}) < len(data):
         raise _twins(map(str, data))
-    columns: dict[str, Values] = {str(name): ArrayValues(values) for name, values in data.items()}
+    columns: dict[str, Values] = {}
+    for name, values in data.items():
+        try:
+            columns[str(name)] = ArrayValues(values)
+        except DataError as error:
+            raise DataError(f"column {name!r} is no column: {error}") from None
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"the columns differ in length: {lengths}")

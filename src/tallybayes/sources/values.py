@@ -223,10 +223,12 @@ def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
 
 
 def _plain_array(values: Any) -> NDArray[Any]:
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        raise DataError(f"it must have one dimension, not the shape {values.shape}")
+    if isinstance(values, np.ndarray) and values.ndim == 1:
         return values
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise DataError(f"a column must be a list or an array, not the single value {values!r}; for one row pass [row]")
+    if isinstance(values, (np.ndarray, str, bytes)) or not isinstance(values, Iterable):
+        raise DataError(f"it must be a list or an array, not the single value {values!r}; for one row pass [row]")
     values = list(values)
     kinds = set(map(type, values))
     if len(kinds) == 1 and kinds <= {int, float, bool, str}:
