@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core",)
+NAMES = ("core", "tables", "accuracy")
 
 
 def main() -> None:
@@ -15,7 +15,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="runs of each work, of which the best counts (3)")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     options = parser.parse_args()
-    sections = import_module(f"benchmarks.{options.name}").SECTIONS
+    benchmark = import_module(f"benchmarks.{options.name}")
+    if not hasattr(benchmark, "SECTIONS"):  # it compares more than two, and prints a table of its own
+        benchmark.run()
+        return
+    sections = benchmark.SECTIONS
     unknown = [name for name in options.sections if name not in sections]
     if unknown:
         parser.error(f"no section {', '.join(unknown)}; there are {', '.join(sections)}")

@@ -133,3 +133,14 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 def fresh(*arguments: str) -> str:
     """Run Python anew with these arguments; answers what it prints."""
     return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def megabytes(field: str) -> float:
+    """Memory of this process: what it holds now (VmRSS) or held at its peak (VmHWM)."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
+    except FileNotFoundError:  # macOS knows only the peak, in bytes
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -83,15 +83,8 @@ def small(bench: Bench) -> Iterator[Row]:
 PEAK = """
 from {module} import GaussianNB
 from benchmarks._data import numbers
+from benchmarks._timing import megabytes
 from benchmarks.core import fitted
-
-def megabytes(field):
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
-    except FileNotFoundError:  # macOS knows only the peak, in bytes
-        import resource
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 fitted(GaussianNB(), *numbers(1000, 100, 10))  # what is loaded on first use does not count
 X, y = numbers({rows}, 100, 10)

@@ -20,14 +20,14 @@ from tallybayes import evaluate
 from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
-from tallybayes.estimators._checks import check_classes, check_matrix, check_target, unchanged_on_error
+from tallybayes.estimators._checks import check_matrix, check_target, coded, unchanged_on_error
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
 from tallybayes.model import Model, Prior, Settings
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
 from tallybayes.smoothing import best_alpha
 from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
-from tallybayes.sources.labels import encode_labels, row_weights
+from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count
 
 
@@ -200,11 +200,11 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(labels)}]"
             )
-        classes = check_classes(labels) if classes is None else classes
+        classes, codes = coded(labels, classes)
         row_weight = row_weights(weight, x.shape[0])
         encoded = self._encoded(x, learning)
         schema = Schema(self._schema_columns(encoded), tuple(classes.tolist()))
-        return one_block(self._block, schema, encoded, Labels.hard(encode_labels(labels, classes), row_weight)), classes
+        return one_block(self._block, schema, encoded, Labels.hard(codes, row_weight)), classes
 
     def _rows(self, X: Any) -> Rows:
         """Check rows to be scored and make them a batch."""

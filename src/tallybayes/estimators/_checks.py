@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from tallybayes.errors import DataError
-from tallybayes.sources.labels import distinct, is_hole
+from tallybayes.sources.labels import encode_labels, factorise, is_hole
 
 
 @contextmanager
@@ -69,11 +69,15 @@ def check_target(y: Any) -> NDArray[Any]:
     return labels
 
 
-def check_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """The classes that occur, sorted."""
-    classes = distinct(labels)
-    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
-        classes = classes.astype(str)
+def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The classes, those that occur if none are given, and the class code of each label."""
+    if classes is not None:
+        return classes, encode_labels(labels, classes)
+    classes, codes = factorise(labels)
     if not len(classes):
         raise DataError("Input y contains NaN or None only: no row has a label")
-    return classes
+    if codes.min() < 0:
+        encode_labels(labels, classes)  # says which row has no label
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    return classes, codes

@@ -18,7 +18,7 @@ from tallybayes import calibration
 from tallybayes.batch import Array, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._checks import check_classes, check_target, unchanged_on_error
+from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
 from tallybayes.estimators._columns import Overrides, blocks_of, grown, inferred, matched, split_target
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.explain import Explanation, explain
@@ -27,7 +27,7 @@ from tallybayes.model import Model, Prior, Settings
 from tallybayes.schema import Schema, amount, plural, united
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.labels import encode_labels, row_weights
+from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
 
@@ -260,8 +260,8 @@ class NaiveBayes(BaseNB):
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
-        classes = check_classes(labels) if classes is None else classes
-        encoded = Labels.hard(encode_labels(labels, classes), row_weights(weight, table.n_rows))
+        classes, codes = coded(labels, classes)
+        encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
         schema = Schema(columns, tuple(classes.tolist()))
         return TableBatch(schema, table, self._places(schema), encoded), classes
 

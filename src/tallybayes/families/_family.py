@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.batch import Array, Labels
 from tallybayes.errors import UnlearnError
+from tallybayes.parallel import map_rows, threads_for
 from tallybayes.tally import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -55,6 +57,29 @@ class Family(Protocol):
 
 
 SLICE = 1 << 17  # cells worked on at a time, so that they stay in the cache
+
+
+def by_slices(work: Callable[[slice], None], shape: tuple[int, int]) -> None:
+    """Work on a large table slice by slice, on all cores."""
+    n_rows, n_columns = shape
+    step = max(1, SLICE // max(n_columns, 1))
+    for _ in map_rows(
+        lambda first, last: work(slice(first, last)), n_rows, step, threads_for(n_rows * n_columns, None)
+    ):
+        pass
+
+
+def totals(table: Array) -> Array:
+    """Sum of the rows (K,) of a tall narrow table, many rows at a stride.
+
+    Not as a product with ones: the threads of a BLAS keep spinning after it and take the cores from ours.
+    """
+    n_rows, n_columns = table.shape
+    tall = n_rows // 64 * 64
+    if not table.flags.c_contiguous or tall == 0:
+        return np.asarray(table.sum(axis=0))
+    folded = table[:tall].reshape(-1, 64 * n_columns).sum(axis=0)
+    return folded.reshape(64, n_columns).sum(axis=0) + table[tall:].sum(axis=0)
 
 
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import DataError
-from tallybayes.families._family import SLICE, left_of, per_column
+from tallybayes.families._family import by_slices, left_of, per_column
 from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
 
@@ -64,12 +64,14 @@ class Bernoulli:
         alpha = per_column(self.alpha, d)[:, None]
         weight = np.broadcast_to(summary.weight.T, (d, n_classes))
         slope, offset = np.empty((2, d, n_classes))
-        for first in range(0, d, step := max(1, SLICE // max(n_classes, 1))):  # a slice stays in the cache
-            columns = slice(first, first + step)
+
+        def work(columns: slice) -> None:
             yes, no = _log_chances(summary.count.T[columns], weight[columns], alpha[columns])
             with np.errstate(invalid="ignore"):  # the infinities are sorted out below
                 np.subtract(yes, no, out=slope[columns])
             offset[columns] = no
+
+        by_slices(work, (d, n_classes))
         if alpha.min(initial=1.0) > 0:  # nothing has probability zero
             return Chances(Slopes(slope, offset))
         yes, no = _log_chances(summary.count.T, weight, alpha)

@@ -63,9 +63,7 @@ class Complement:
 
     def estimate(self, summary: Counts) -> Rivals:
         alpha = per_column(self.alpha, summary.count.shape[1])
-        weight = log_shares(summary.count.T, alpha, of_others=True)
-        np.negative(weight, out=weight)
-        np.minimum(weight, HEAVIEST, out=weight)
+        weight = log_shares(summary.count.T, alpha, of_others=True, finish=_turn)
         if self.norm:
             total = weight.sum(axis=0)
             weight /= np.where(total > 0, total, 1.0)  # a single word weighs nothing in every class
@@ -128,6 +126,12 @@ def _others(count: Array) -> Array:
     """Counts (V, K) of all classes but the one."""
     others = np.subtract(count.sum(axis=1, keepdims=True), count, order="C")
     return np.maximum(others, 0.0, out=others)
+
+
+def _turn(log_share: Array) -> None:
+    """The rarer among the others, the heavier: −log of the share, in place."""
+    np.negative(log_share, out=log_share)
+    np.minimum(log_share, HEAVIEST, out=log_share)
 
 
 def _log_or_zero(count: Array) -> Array:

@@ -6,6 +6,7 @@ classes: it is `log_base`, and counts for P(x) but not for the decision.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import SLICE, left_of, per_column
+from tallybayes.families._family import by_slices, left_of, per_column, totals
 from tallybayes.families._linear import (
     Entries,
     Linear,
@@ -117,39 +118,44 @@ def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Count
     return Counts(count, labels.class_weight(n_classes)[:, None])
 
 
-def log_shares(count: Array, alpha: Array, of_others: bool = False) -> Array:
+def log_shares(
+    count: Array, alpha: Array, of_others: bool = False, finish: Callable[[Array], object] | None = None
+) -> Array:
     """Log of each word's smoothed share (V, K) in its class, or in all classes but the one.
 
-    All words are alike where there is nothing to share. Worked out slice by slice and in place: with a large
-    vocabulary, moving memory costs more than logarithms.
+    All words are alike where there is nothing to share. ``finish`` changes the logs in place. Worked out slice by
+    slice and in place: with a large vocabulary, moving memory costs more than logarithms.
     """
-    n_words, n_classes = count.shape
-    total = np.ones(n_words) @ count
+    total = totals(count)
     total = (total.sum() - total if of_others else total) + alpha.sum()
     nothing = total <= 0.0
     log_total = np.log(np.where(nothing, 1.0, total))
-    shares = np.empty((n_words, n_classes))
-    with np.errstate(divide="ignore"):  # a true zero is meant
-        for first in range(0, n_words, max(1, SLICE // n_classes)):
-            words = slice(first, first + max(1, SLICE // n_classes))
-            part = shares[words]
-            if of_others:
-                np.subtract((count[words] @ np.ones(n_classes))[:, None], count[words], out=part)
-                np.maximum(part, 0.0, out=part)
-                part += alpha[words, None]
-            else:
-                np.add(count[words], alpha[words, None], out=part)
+    shares = np.empty(count.shape)
+
+    def work(words: slice) -> None:
+        part = shares[words]
+        if of_others:
+            np.subtract(count[words].sum(axis=1, keepdims=True), count[words], out=part)
+            np.maximum(part, 0.0, out=part)
+            part += alpha[words, None]
+        else:
+            np.add(count[words], alpha[words, None], out=part)
+        with np.errstate(divide="ignore"):  # a true zero is meant
             np.log(part, out=part)
-            part -= log_total
-    shares[:, nothing] = -np.log(n_words)
+        part -= log_total
+        if nothing.any():
+            part[:, nothing] = -np.log(len(count))
+        if finish is not None:
+            finish(part)
+
+    by_slices(work, count.shape)
     return shares
 
 
 def mean_length(summary: Counts) -> Array:
     """Mean number of words (K,) in the rows of each class."""
     weight = summary.weight[:, 0]
-    words = np.ones(summary.count.shape[1]) @ summary.count.T
-    return np.divide(words, weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.divide(totals(summary.count.T), weight, out=np.zeros_like(weight), where=weight > 0)
 
 
 def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.random.Generator) -> Array:

@@ -32,6 +32,21 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     return found[~np.isnan(found)] if found.dtype.kind == "f" else found
 
 
+def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The different values, sorted, and the position of each value among them; `MISSING` for a hole."""
+    offset = _offset(values)
+    if offset is None:
+        levels = distinct(values)
+        return levels, encode(values, levels)
+    shifted = _shifted(values, offset)
+    seen = np.zeros(int(shifted.max(initial=0)) + 1, dtype=bool)
+    seen[shifted] = True
+    present = np.flatnonzero(seen)
+    code = np.zeros(len(seen), dtype=np.int32)
+    code[present] = np.arange(len(present))
+    return (present + offset).astype(values.dtype), code[shifted]
+
+
 def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
     """Position of each value among the levels; `MISSING` for a hole, `UNSEEN` for anything else."""
     known = levels if isinstance(levels, np.ndarray) else np.asarray(levels, dtype=_dtype_for(values))
