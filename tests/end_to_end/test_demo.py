@@ -23,7 +23,7 @@ ASKED = ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "PYTHONUNBUFFERED")
 def terminal(**changes: str) -> dict[str, str]:
     """The usual 80 columns, no colours asked for, output as Python buffers it by default."""
     keep = {name: value for name, value in os.environ.items() if name not in ASKED}
-    return {**keep, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **changes}
+    return {**keep, "TERM": "xterm", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **changes}
 
 
 def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
