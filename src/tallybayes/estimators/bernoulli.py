@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from tallybayes.batch import Array, Csr, Matrix
 from tallybayes.errors import CellError
-from tallybayes.estimators._base import DiscreteNB
+from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.sources.arrays import is_sparse, sparse_rows
 

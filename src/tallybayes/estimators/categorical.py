@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.batch import Array, Codes, Matrix
 from tallybayes.errors import DataError
-from tallybayes.estimators._base import DiscreteNB
+from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.categorical import Categorical
 from tallybayes.schema import Column
 from tallybayes.sources.arrays import MOST_LEVELS, ordinal_codes

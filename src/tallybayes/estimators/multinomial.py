@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.batch import Array
 from tallybayes.errors import NotAvailableError
-from tallybayes.estimators._base import DiscreteNB
+from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.complement import Complement
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
