@@ -89,7 +89,9 @@ def floats(rng: np.random.Generator) -> None:
                 np.testing.assert_allclose(seen, summary.weight, atol=1e-12)
             if labels.codes is not None:
                 for shared in (True, False):
-                    kernels.gaussian_leave_one_out(one, labels, fields(summary), merged(summary), 1e-9, 1e-9, shared)
+                    kernels.gaussian_leave_one_out(
+                        one, labels, fields(summary), merged(summary), 1e-9, 1e-9, shared, False
+                    )
 
 
 def damaged_floats(rng: np.random.Generator) -> None:
@@ -106,7 +108,15 @@ def damaged_floats(rng: np.random.Generator) -> None:
                 refused(kernels.gaussian_scores, one, table, table, table, np.zeros(K))
                 for shared in (True, False):
                     refused(
-                        kernels.gaussian_leave_one_out, one, labels, fields(learned), merged(learned), 0.0, 0.0, shared
+                        kernels.gaussian_leave_one_out,
+                        one,
+                        labels,
+                        fields(learned),
+                        merged(learned),
+                        0.0,
+                        0.0,
+                        shared,
+                        False,
                     )
     refused(kernels.event_sums, -x, labels, K, None)
     refused(kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False)  # a hole where there are none
@@ -114,15 +124,15 @@ def damaged_floats(rng: np.random.Generator) -> None:
         wrong = Labels(codes.astype(np.int32), np.ones(40))
         refused(kernels.moments, x, wrong, K)
         refused(kernels.event_sums, x, wrong, K, None)
-        refused(kernels.gaussian_leave_one_out, x, wrong, (table,) * 3, np.zeros((3, 6)), 0.0, 0.0, False)
+        refused(kernels.gaussian_leave_one_out, x, wrong, (table,) * 3, np.zeros((3, 6)), 0.0, 0.0, False, False)
     refused(kernels.moments, x, Labels(labels.codes, np.ones(39)), K)
     refused(kernels.moments, x, Labels.soft(np.ones((40, K + 1))), K)
     refused(kernels.gaussian_scores, x, table[:, :5], table, table, np.zeros(K))
     refused(kernels.gaussian_scores, x, table, table, table, np.zeros(K + 1))
-    refused(kernels.gaussian_leave_one_out, x, labels, (table,) * 3, np.zeros((2, 6)), 0.0, 0.0, True)
+    refused(kernels.gaussian_leave_one_out, x, labels, (table,) * 3, np.zeros((2, 6)), 0.0, 0.0, True, False)
     heavy = Labels(labels.codes, np.full(40, learned.weight.max() * 1.1))  # a row weighs more than its class
     for shared in (True, False):
-        refused(kernels.gaussian_leave_one_out, x, heavy, fields(learned), merged(learned), 0.0, 0.0, shared)
+        refused(kernels.gaussian_leave_one_out, x, heavy, fields(learned), merged(learned), 0.0, 0.0, shared, False)
 
 
 def categories(rng: np.random.Generator) -> None:
