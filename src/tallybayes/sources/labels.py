@@ -35,6 +35,12 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The different values, sorted, and the position of each value among them; `MISSING` for a hole."""
     offset = _offset(values)
+    if offset is None and values.dtype.kind in "OUT":
+        listed = values.tolist()
+        found = in_order(value for value in dict.fromkeys(listed) if not is_hole(value))
+        levels = np.empty(len(found), dtype=values.dtype)
+        levels[:] = found
+        return levels, _looked_up(listed, {value: p for p, value in enumerate(found)})
     if offset is None:
         levels = distinct(values)
         return levels, encode(values, levels)
@@ -61,8 +67,10 @@ def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDAr
             if 0 <= place < len(table) and place == int(place):
                 table[int(place)] = p
         return table[shifted]
-    place_of = {value: p for p, value in enumerate(known.tolist())}
-    listed = values.tolist()
+    return _looked_up(values.tolist(), {value: p for p, value in enumerate(known.tolist())})
+
+
+def _looked_up(listed: list[Any], place_of: dict[Any, int]) -> NDArray[np.int32]:
     try:
         return np.fromiter(map(place_of.__getitem__, listed), dtype=np.int32, count=len(listed))
     except KeyError:  # something is unseen or missing: look closer
