@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from tallybayes.batch import Array, Labels
 from tallybayes.errors import UnlearnError
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.tally import Summary
-
-S = TypeVar("S", bound=Summary)
 
 
 class Family(Protocol):
