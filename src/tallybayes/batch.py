@@ -64,6 +64,7 @@ class Codes:
 
     matrix: NDArray[Any]  # (n, d) integers of any width
     n_levels: NDArray[np.int64]  # (d,)
+    n_right: NDArray[np.int64] | None = None  # (d,) of pairs: the levels of the second column, which runs faster
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,11 +72,11 @@ class Codes:
 
     def rows(self, first: int, last: int) -> Codes:
         """A range of rows, without copying."""
-        return Codes(self.matrix[first:last], self.n_levels)
+        return Codes(self.matrix[first:last], self.n_levels, self.n_right)
 
     def take(self, rows: NDArray[Any]) -> Codes:
         """Some rows, by number."""
-        return Codes(self.matrix[rows], self.n_levels)
+        return Codes(self.matrix[rows], self.n_levels, self.n_right)
 
 
 Matrix = NDArray[Any] | Csr | Codes
@@ -84,6 +85,15 @@ Matrix = NDArray[Any] | Csr | Codes
 def rows_of(x: Matrix, first: int, last: int) -> Matrix:
     """A range of rows of any matrix, without copying."""
     return x[first:last] if isinstance(x, np.ndarray) else x.rows(first, last)
+
+
+def columns_of(x: Matrix, columns: Sequence[int]) -> Matrix:
+    """Some columns of any matrix; a view where they are one after another."""
+    chosen: Any = columns if len(columns) != 1 else slice(columns[0], columns[0] + 1)
+    if isinstance(x, Codes):
+        n_right = None if x.n_right is None else x.n_right[chosen]
+        return Codes(x.matrix[:, chosen], x.n_levels[chosen], n_right)
+    return (x.dense() if isinstance(x, Csr) else x)[:, chosen]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,26 @@ FAMILY_OF_KIND: dict[str, str] = {
 }
 KIND_OF_FAMILY: dict[str, Kind] = {
     "gaussian": "numeric",
+    "kernel": "numeric",
+    "binned": "numeric",
+    "lognormal": "numeric",
+    "exponential": "numeric",
+    "zero_inflated": "numeric",
     "categorical": "category",
+    "hierarchical": "category",
     "bernoulli": "boolean",
     "poisson": "count",
     "multinomial": "count",
 }
 
+CODED = frozenset({"categorical", "hierarchical", "kernel", "binned", "pair"})  # families that read codes
+
 KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
-    "gaussian": ("numeric", "count"),
+    **dict.fromkeys(
+        ("gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"), ("numeric", "count")
+    ),
     "categorical": ("category", "boolean"),
+    "hierarchical": ("category", "boolean"),
     "bernoulli": ("boolean", "category"),
     "poisson": ("count", "numeric"),
     "multinomial": ("count", "numeric"),

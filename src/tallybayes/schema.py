@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "pair", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 
@@ -28,13 +28,18 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "ignored"}
-        What its values mean; an ignored column is no evidence.
+    kind : {"numeric", "category", "boolean", "count", "pair", "ignored"}
+        What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing.
     reason : str, optional
         Why the column was taken to be of this kind.
+    edges : tuple of float, optional
+        Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
+        tallies with different edges meet in those that both have, which both can be counted in exactly.
+    parts : tuple of two Column, optional
+        The columns of a pair, each with the levels or edges that the pair tells apart.
 
     Examples
     --------
@@ -46,23 +51,54 @@ class Column:
     kind: Kind
     levels: Sequence[Level] | None = None
     reason: str = ""
+    edges: tuple[float, ...] | None = None
+    parts: tuple[Column, Column] | None = None
 
     def __repr__(self) -> str:
         of = "" if self.levels is None else f" of {len(self.levels)} levels"
+        of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
         return f"Column({self.name}: {self.kind}{of})"
 
+    @property
+    def n_cells(self) -> int:
+        """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
+        if self.parts is not None:
+            return self.parts[0].n_cells * self.parts[1].n_cells
+        if self.edges is not None:
+            return len(self.edges) + 1
+        return 1 if self.levels is None else len(self.levels)
+
     def covers(self, other: Column) -> bool:
-        """Whether this column has all levels of the other."""
-        same = (self.name, self.kind) == (other.name, other.kind)
-        return same and (self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ()))
+        """Whether this column has all levels of the other, and no finer bins."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            return False
+        if self.parts is not None and other.parts is not None:
+            return all(map(Column.covers, self.parts, other.parts))
+        if self.edges != other.edges:
+            return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
+        return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
+
+    def cells_in(self, larger: Column) -> NDArray[np.intp]:
+        """Where each cell goes in those of a column that covers this one."""
+        if self.parts is not None and larger.parts is not None:
+            rows, columns = (mine.cells_in(theirs) for mine, theirs in zip(self.parts, larger.parts, strict=True))
+            return (rows[:, None] * larger.parts[1].n_cells + columns).ravel()
+        if self.edges is not None and larger.edges is not None:
+            return np.searchsorted(larger.edges, [-np.inf, *self.edges], side="right")
+        return np.zeros(1, dtype=np.intp) if self.levels is None else positions(self.levels, larger.levels or ())
 
     def unite(self, other: Column) -> Column:
-        """Return the column with the levels of both."""
-        if (self.name, self.kind) != (other.name, other.kind):
+        """Return the column with the levels of both, and the edges that both have."""
+        if (self.name, self.kind, self.edges is None) != (other.name, other.kind, other.edges is None):
             raise SchemaError(
                 f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
-                "give both tables the same columns in the same order, with the same kinds"
+                "give both tables the same columns in the same order, with the same kinds, counted alike"
             )
+        if self.parts is not None and other.parts is not None:
+            left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
+            return replace(self, parts=(left, right))
+        if self.edges is not None and other.edges is not None and self.edges != other.edges:
+            return replace(self, edges=tuple(sorted(set(self.edges) & set(other.edges))))
         if self.levels is None or other.levels is None or self.levels == other.levels:
             return self
         return replace(self, levels=united(self.levels, other.levels))

@@ -16,7 +16,22 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
-from tallybayes.families import Bernoulli, Categorical, Complement, Family, Gaussian, Multinomial, Poisson
+from tallybayes.families import (
+    Bernoulli,
+    Binned,
+    Categorical,
+    Complement,
+    Exponential,
+    Family,
+    Gaussian,
+    Hierarchical,
+    Kernel,
+    Lognormal,
+    Multinomial,
+    Pair,
+    Poisson,
+    ZeroInflated,
+)
 from tallybayes.model import Model, Settings
 from tallybayes.schema import Column, Kind, Schema, positions
 from tallybayes.sources.arrays import one_block
@@ -162,6 +177,8 @@ class Entry:
     settings: tuple[Family, ...]  # the first one is the default
     holes: bool = True
     anchor: tuple[tuple[int, ...], ...] = ()  # grid of rows that stay when one is left out
+    edges: tuple[tuple[float, ...], ...] | None = None  # of the columns, where they are numbers in bins
+    keeps_structure: bool = False  # leave-one-out keeps a part of the parameters that all rows had a say in
 
 
 def _numbers(grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -223,6 +240,27 @@ ENTRIES = {
         holes=False,
     ),
     "poisson": Entry("count", _amounts, DENSE | SPARSE, (Poisson(), Poisson(0.0), Poisson(0.3))),
+    "hierarchical": Entry(
+        "category",
+        _levels,
+        CODED,
+        (Hierarchical(), Hierarchical(0.5), Hierarchical((0.5, 8.0, 100.0)), Hierarchical(unseen="smooth")),
+    ),
+    "kernel": Entry(
+        "numeric",
+        _levels,
+        CODED,
+        (Kernel(), Kernel(0.0), Kernel(0.5, 8.0), Kernel((0.0, 1.0, 3.0), (1.0, 2.0, 3.0))),
+        edges=EDGES,
+    ),
+    # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
+    "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
+    "lognormal": Entry("numeric", _positive, DENSE, (Lognormal(), Lognormal(0.1)), anchor=SPREAD),
+    "exponential": Entry("numeric", _amounts, DENSE, (Exponential(), Exponential(0.3))),
+    "zero_inflated": Entry(
+        "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD
+    ),
+    "pair": Entry("pair", _combinations, PAIRED, (Pair(), Pair(0.5), Pair((1.0, 8.0, 30.0)))),
 }
 
 

@@ -101,6 +101,9 @@ def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
 
 def grown(column: Column, table: Table) -> Column:
     """The column with the levels that a later table adds."""
+    if column.parts is not None:
+        left, right = (grown(part, table) for part in column.parts)
+        return replace(column, parts=(left, right))
     if column.levels is None or column.name not in table.columns:
         return column
     known = set(column.levels)
@@ -115,7 +118,7 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     """Which columns each family reads, by position."""
     places: dict[str, list[int]] = {}
     for p, column in enumerate(schema.columns):
-        if column.kind != "ignored":
+        if column.kind not in ("ignored", "pair"):
             chosen = family.get(column.name, FAMILY_OF_KIND[column.kind])
             # Yes and no are two levels, so Bernoulli columns are counted with the categories.
             places.setdefault("categorical" if chosen == "bernoulli" else chosen, []).append(p)
@@ -124,7 +127,8 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
 
 def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str | None, who: str) -> Table:
     """The table with its columns under the names the model knows; says what is missing and what is left over."""
-    known = [column.name for column in schema.columns]
+    base = [column for column in schema.columns if column.kind != "pair"]
+    known = [column.name for column in base]
     if not (table.named and named):
         if len(table.columns) != len(known):
             raise ValueError(
@@ -134,7 +138,7 @@ def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str
             has, was = ("does not have valid", "with") if named else ("has", "without")
             warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
         return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
-    absent = [c.name for c in schema.columns if c.kind != "ignored" and c.name not in table.columns]
+    absent = [c.name for c in base if c.kind != "ignored" and c.name not in table.columns]
     if absent and strict:
         raise DataError(f"the table lacks {_listed(absent)}; strict=False would count that as missing")
     if absent:

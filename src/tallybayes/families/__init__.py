@@ -2,14 +2,55 @@
 
 from tallybayes.families._family import Family
 from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.complement import Complement
+from tallybayes.families.exponential import Exponential
 from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.hierarchical import Hierarchical
+from tallybayes.families.kernel import Kernel
+from tallybayes.families.lognormal import Lognormal
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.pair import Pair
 from tallybayes.families.poisson import Poisson
+from tallybayes.families.zero_inflated import ZeroInflated
 
 FAMILIES: dict[str, type] = {
-    family.name: family for family in (Gaussian, Bernoulli, Categorical, Multinomial, Complement, Poisson)
+    family.name: family
+    for family in (
+        Gaussian,
+        Bernoulli,
+        Categorical,
+        Multinomial,
+        Complement,
+        Poisson,
+        Hierarchical,
+        Kernel,
+        Binned,
+        Lognormal,
+        Exponential,
+        ZeroInflated,
+        Pair,
+    )
 }
 
-__all__ = ["FAMILIES", "Bernoulli", "Categorical", "Complement", "Family", "Gaussian", "Multinomial", "Poisson"]
+DOCUMENTS = frozenset({"multinomial", "complement"})  # families to which all columns of a block are one thing
+
+__all__ = [
+    "DOCUMENTS",
+    "FAMILIES",
+    "Bernoulli",
+    "Binned",
+    "Categorical",
+    "Complement",
+    "Exponential",
+    "Family",
+    "Gaussian",
+    "Hierarchical",
+    "Kernel",
+    "Lognormal",
+    "Multinomial",
+    "Pair",
+    "Poisson",
+    "ZeroInflated",
+]

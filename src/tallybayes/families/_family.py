@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -82,6 +83,13 @@ def totals(table: Array) -> Array:
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     """A pseudocount for every column."""
     return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))
+
+
+def for_columns(family: Family, columns: list[int]) -> Family:
+    """The family of some columns of its block: settings that differ by column are narrowed to them."""
+    given = {f.name: getattr(family, f.name) for f in fields(family) if f.init}  # type: ignore[arg-type]
+    narrowed = {name: tuple(v[j] for j in columns) for name, v in given.items() if isinstance(v, tuple)}
+    return replace(family, **narrowed) if narrowed else family  # type: ignore[type-var]
 
 
 def quiet_log(values: Array) -> Array:

@@ -7,9 +7,9 @@ sum over the vetoes is positive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,10 @@ class Slopes:
             return events.value @ self.slope + self.total_offset
         return events.value @ self.slope + events.seen @ self.offset
 
+    def weighed(self, weights: Array) -> Slopes:
+        """The same, each column's terms times its weight (d,)."""
+        return Slopes(self.slope * weights[:, None], None if self.offset is None else self.offset * weights[:, None])
+
     def parts(self, events: Dense) -> Array:
         """The terms (n, K, d) of that sum."""
         parts = events.value[:, None, :] * self.slope.T
@@ -103,6 +107,11 @@ class Linear:
         if self.veto is not None:
             out[self.veto.parts(events) > 0.0] = -np.inf
         return out
+
+    def weighed(self, weights: Array) -> Self:
+        """The same, each column's logs times its weight (d,); a column that weighs nothing forbids nothing."""
+        veto = None if self.veto is None else self.veto.weighed((weights > 0).astype(np.float64))
+        return replace(self, finite=self.finite.weighed(weights), veto=veto)
 
     def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
         return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
