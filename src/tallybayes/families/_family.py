@@ -84,6 +84,11 @@ def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))
 
 
+def pseudocounts(alpha: float | tuple[float, ...]) -> Array:
+    """The pseudocounts as the kernels take them: one for all columns (1,), or one for each (d,)."""
+    return np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+
+
 def quiet_log(values: Array) -> Array:
     """The logarithm, with −inf for zero and no warning: a true zero is meant."""
     with np.errstate(divide="ignore"):
