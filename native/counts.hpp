@@ -208,31 +208,59 @@ TB_INLINE Index best_class(const double* evidence, Index n, Index n_classes, con
     return forbidden;
 }
 
-// Turns log likelihoods into posteriors (or their logs) in place, subtracting the largest before exponentiating.
+// Turns the log likelihoods of one row into posteriors (or their logs) in place, subtracting the largest before
+// exponentiating. Answers false, with the row as it was, where every class forbids it.
+TB_INLINE bool normalise_row(double* score, Index n_classes, const double* log_prior, bool logs) {
+    const double shift = largest_allowed(score, log_prior, n_classes);
+    if (!(shift > kImpossible)) return false;
+    double top = kImpossible, sum = 0.0;
+    for (Index k = 0; k < n_classes; ++k) {
+        score[k] = (score[k] - shift) + log_prior[k];
+        top = score[k] > top ? score[k] : top;
+    }
+    if (logs) {
+        for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
+        const double log_sum = std::log(sum);  // apart from top, beside which it may vanish
+        for (Index k = 0; k < n_classes; ++k) score[k] = (score[k] - top) - log_sum;
+    } else {
+        for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
+        for (Index k = 0; k < n_classes; ++k) score[k] /= sum;
+    }
+    return true;
+}
+
+// Turns log likelihoods into posteriors (or their logs) in place.
 TB_INLINE Index normalise(double* evidence, Index n, Index n_classes, const double* log_prior, const double* fallback,
                           bool logs) {
     Index forbidden = 0;
     for (Index i = 0; i < n; ++i) {
         double* score = evidence + i * n_classes;
-        const double shift = largest_allowed(score, log_prior, n_classes);
-        if (!(shift > kImpossible)) {
+        if (normalise_row(score, n_classes, log_prior, logs)) continue;
+        ++forbidden;
+        for (Index k = 0; k < n_classes; ++k) score[k] = logs ? fallback[k] : std::exp(fallback[k]);
+    }
+    return forbidden;
+}
+
+// Turns log likelihoods into log posteriors in place, where the prior of a row's own class is another in every row.
+// Without a row that was all there is, no class has a prior: they are then alike. A row that every class forbids gets
+// the prior. Scratch holds two priors.
+TB_INLINE Index normalise_without(double* evidence, Index n, Index n_classes, const double* log_prior,
+                                  const std::int32_t* codes, const double* own_log_prior, double* scratch) {
+    double *row_prior = scratch, *even = scratch + n_classes;
+    Index forbidden = 0, possible = 0;
+    for (Index k = 0; k < n_classes; ++k) row_prior[k] = log_prior[k], even[k] = 0.0, possible += log_prior[k] > kImpossible;
+    for (Index i = 0; i < n; ++i) {
+        double *score = evidence + i * n_classes, &own = row_prior[codes[i]];
+        const bool others = possible > (own > kImpossible ? 1 : 0);
+        own = own_log_prior[i];
+        const double* prior = others || own > kImpossible ? row_prior : even;
+        if (!normalise_row(score, n_classes, prior, true)) {
             ++forbidden;
-            for (Index k = 0; k < n_classes; ++k) score[k] = logs ? fallback[k] : std::exp(fallback[k]);
-            continue;
+            for (Index k = 0; k < n_classes; ++k) score[k] = 0.0;
+            normalise_row(score, n_classes, prior, true);
         }
-        double top = kImpossible, sum = 0.0;
-        for (Index k = 0; k < n_classes; ++k) {
-            score[k] = (score[k] - shift) + log_prior[k];
-            top = score[k] > top ? score[k] : top;
-        }
-        if (logs) {
-            for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
-            const double log_sum = std::log(sum);  // apart from top, beside which it may vanish
-            for (Index k = 0; k < n_classes; ++k) score[k] = (score[k] - top) - log_sum;
-        } else {
-            for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
-            for (Index k = 0; k < n_classes; ++k) score[k] /= sum;
-        }
+        own = log_prior[codes[i]];
     }
     return forbidden;
 }

@@ -295,14 +295,15 @@ TB_INLINE Index gaussian_leave_one_out(const Matrix<T>& x, const Hard& labels, c
     return kNone;
 }
 
-// own[row] = sum over columns of log P(code | own class) without the row; false when the row was never learned.
+// own[row] = sum over columns of log P(code | own class) without the row. Answers the row that was never learned.
+// Probabilities are multiplied up, and the logarithm taken when the product has become small.
 template <class T>
 TB_INLINE Index table_leave_one_out(const Matrix<T>& x, const Hard& labels, Index n_classes, const std::int64_t* start,
                                     const double* count, const double* weight, const double* alpha, double* own) {
     for (Index i = 0; i < x.n; ++i) {
         const Index y = labels.codes[i];
         const double w = labels.weight[i];
-        double sum = 0.0;
+        double sum = 0.0, product = 1.0;
         for (Index j = 0; j < x.d; ++j) {
             const std::int64_t code = static_cast<std::int64_t>(x.at(i, j)), levels = start[j + 1] - start[j];
             if (static_cast<std::uint64_t>(code) >= static_cast<std::uint64_t>(levels)) {
@@ -313,9 +314,15 @@ TB_INLINE Index table_leave_one_out(const Matrix<T>& x, const Hard& labels, Inde
             if (w > here * (1.0 + 1e-9)) return i;
             const double left = here - w > 1e-12 * here ? here - w : 0.0, rest = all - w > 1e-12 * all ? all - w : 0.0;
             const double mass = rest + alpha[j] * static_cast<double>(levels);
-            sum += mass > 0.0 ? std::log((left + alpha[j]) / mass) : -std::log(static_cast<double>(levels));
+            const double p = mass > 0.0 ? (left + alpha[j]) / mass : 1.0 / static_cast<double>(levels);
+            if (p < 1e-100) {
+                sum += std::log(p);
+                continue;
+            }
+            product *= p;
+            if (product < 1e-200) sum += std::log(product), product = 1.0;
         }
-        own[i] = sum;
+        own[i] = sum + std::log(product);
     }
     return kNone;
 }

@@ -306,4 +306,11 @@ NB_MODULE(_native, m) {
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k, "scores do not fit the prior");
         return tb::normalise(evidence.data(), n, k, log_prior.data(), fallback.data(), logs);
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "logs"_a, Release());
+    m.def("normalise_without", [](const Out& evidence, const Vector<double>& log_prior, const Codes& codes, const Vector<double>& own_log_prior) {
+        const Index n = rows(evidence), k = cols(evidence);
+        require(k > 0 && rows(log_prior) == k, "scores do not fit the prior");
+        const auto own = hard(codes, own_log_prior, n, k);
+        std::vector<double> scratch(static_cast<std::size_t>(2 * k));
+        return tb::normalise_without(evidence.data(), n, k, log_prior.data(), own.codes, own.weight, scratch.data());
+    }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "codes"_a.noconvert(), "own_log_prior"_a.noconvert(), Release());
 }

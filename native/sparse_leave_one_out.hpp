@@ -184,7 +184,7 @@ template <class T, class I, bool norm>
 TB_INLINE Index csr_rivals_without(const Csr<T, I>& x, const Hard& labels, const RivalCounts& t, const RivalScratch& s,
                                    double* out) {
     const Index n_classes = t.words.count.d;
-    const double n_words = static_cast<double>(x.d), log_words = std::log(n_words);
+    const double n_words = static_cast<double>(x.d), log_words = x.d > 0 ? std::log(n_words) : 0.0;
     for (Index i = 0; i < x.n; ++i) {
         const Index y = labels.codes[i], last = static_cast<Index>(x.start[i + 1]);
         const double w = labels.weight[i];

@@ -183,7 +183,7 @@ def sparse_scores(x: Csr, slope: Array, threshold: float | None) -> Array:
 
 
 def in_order(x: Csr) -> Csr:
-    """The same rows, each with its entries in the order of the columns and one a column, as leave-one-out needs them."""
+    """The same rows with their entries in the order of the columns, one a column, as leave-one-out needs them."""
     if _native.csr_in_order(x.data, x.column, x.start):
         return x
     for position in np.flatnonzero((x.column < 0) | (x.column >= x.n_columns)):
@@ -245,3 +245,8 @@ def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDAr
 def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) -> int:
     """Turn log likelihoods into posteriors (or their logs) in place; answers how many rows every class forbids."""
     return int(_native.normalise(evidence, log_prior, fallback, logs))
+
+
+def normalise_without(evidence: Array, log_prior: Array, codes: NDArray[np.int32], own_log_prior: Array) -> int:
+    """`normalise` to logs where each row has a prior (n,) of its own for its own class."""
+    return int(_native.normalise_without(evidence, log_prior, codes, own_log_prior))

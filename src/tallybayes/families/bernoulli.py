@@ -94,7 +94,10 @@ class Bernoulli:
 
     def leave_one_out(self, summary: Counts, params: Chances, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         out = params.log_prob(x, self.threshold)
-        own = self._own_sparse(summary, params, x, labels) if isinstance(x, Csr) else self._own_dense(summary, x, labels)
+        if isinstance(x, Csr):
+            own = self._own_sparse(summary, params, x, labels)
+        else:
+            own = self._own_dense(summary, x, labels)
         out[np.arange(len(out)), labels.codes] = own
         return out
 

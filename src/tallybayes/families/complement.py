@@ -133,4 +133,3 @@ def _turn(log_share: Array) -> None:
     """The rarer among the others, the heavier: −log of the share, in place."""
     np.negative(log_share, out=log_share)
     np.minimum(log_share, HEAVIEST, out=log_share)
-
