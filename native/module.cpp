@@ -296,6 +296,21 @@ NB_MODULE(_native, m) {
         std::vector<double> scratch(static_cast<std::size_t>(4 * k));
         run_all_no(yes_counts(yes, weight, alpha), w, scratch.data(), own.data(), zeros.data());
     }, "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "w"_a, "own"_a.noconvert(), "zeros"_a.noconvert(), Release());
+    m.def("all_no_series", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double most, const Out& coefficient, const nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& near) {
+        const Index k = cols(yes);
+        require(rows(coefficient) == tb::kTerms && cols(coefficient) == k && rows(near) == rows(yes) && cols(near) == k, "terms do not fit the counts");
+        std::vector<double> scratch(static_cast<std::size_t>(4 * k));
+        tb::all_no_series(yes_counts(yes, weight, alpha), most, scratch.data(), coefficient.data(), near.data());
+    }, "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "most"_a, "coefficient"_a.noconvert(), "near"_a.noconvert(), Release());
+    m.def("all_no_of_rows", [](const Codes& codes, const Vector<double>& weights, const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, const Table<double>& coefficient, const Starts& start,
+                               const Starts& column, const OutVector<double>& own, const OutVector<double>& zeros) {
+        const Index n = rows(own), k = cols(yes);
+        require(rows(zeros) == n && rows(coefficient) == tb::kTerms && cols(coefficient) == k, "terms do not fit the counts");
+        check_starts(start, k, rows(column));
+        for (Index q = 0; q < rows(column); ++q)
+            require(static_cast<std::uint64_t>(column.data()[q]) < static_cast<std::uint64_t>(rows(yes)), "a column is out of range");
+        tb::all_no_of_rows(hard(codes, weights, n, k), n, yes_counts(yes, weight, alpha), {coefficient.data(), start.data(), column.data()}, own.data(), zeros.data());
+    }, "codes"_a.noconvert(), "weights"_a.noconvert(), "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "coefficient"_a.noconvert(), "start"_a.noconvert(), "column"_a.noconvert(), "own"_a.noconvert(), "zeros"_a.noconvert(), Release());
     m.def("best_class", [](const Table<double>& evidence, const Vector<double>& log_prior, const Vector<double>& fallback, const OutVector<std::int64_t>& best) {
         const Index n = rows(evidence), k = cols(evidence);
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k && rows(best) == n, "scores do not fit the prior");

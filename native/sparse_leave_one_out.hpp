@@ -78,24 +78,84 @@ TB_INLINE double smoothed_no(double yes, double rest, double alpha) {
     return (no > 1e-12 * rest ? no : 0.0) + alpha;
 }
 
+// A column's smoothed weight of no, zero or not, and of both, when a row of weight w that said no is left out.
+struct NoShare {
+    double no, mass;
+};
+
+TB_INLINE NoShare no_without(const YesCounts& t, Index column, Index k, double w) {
+    const double a = t.pseudocount(column), rest = left_of(t.weight.at(column, k), w), mass = rest + 2.0 * a;
+    const double no = smoothed_no(t.yes.at(column, k), rest, a);
+    return {mass > 0.0 ? no : 1.0, mass > 0.0 ? mass : 2.0};  // neither a row nor smoothing: one half
+}
+
 // own[class] = Σ log P(no) over all columns when a row of weight w that said no is left out. True zeros are not in the
 // sum; zeros[class] says how many there are.
 TB_INLINE void all_no_without(const YesCounts& t, double w, double* scratch, double* own, double* zeros) {
     const Index n_classes = t.yes.d;
     double *no = scratch, *mass = no + n_classes, *exponent = mass + n_classes, *mass_exponent = exponent + n_classes;
     for (Index k = 0; k < n_classes; ++k) no[k] = mass[k] = 1.0, exponent[k] = mass_exponent[k] = zeros[k] = 0.0;
-    for (Index c = 0; c < t.yes.n; ++c) {
-        const double a = t.pseudocount(c);
+    for (Index c = 0; c < t.yes.n; ++c)
         for (Index k = 0; k < n_classes; ++k) {
-            const double rest = left_of(t.weight.at(c, k), w), all = rest + 2.0 * a;
-            const double smoothed = all > 0.0 ? smoothed_no(t.yes.at(c, k), rest, a) : 1.0;
-            zeros[k] += smoothed > 0.0 ? 0.0 : 1.0;
-            multiply_up(smoothed > 0.0 ? smoothed : 1.0, no[k], exponent[k]);
-            multiply_up(smoothed > 0.0 ? (all > 0.0 ? all : 2.0) : 1.0, mass[k], mass_exponent[k]);
+            const NoShare share = no_without(t, c, k, w);
+            const bool some = share.no > 0.0;
+            zeros[k] += some ? 0.0 : 1.0;
+            multiply_up(some ? share.no : 1.0, no[k], exponent[k]);
+            multiply_up(some ? share.mass : 1.0, mass[k], mass_exponent[k]);
         }
-    }
     for (Index k = 0; k < n_classes; ++k)
         own[k] = log_of_product(no[k], exponent[k]) - log_of_product(mass[k], mass_exponent[k]);
+}
+
+// The same as a function of w, for rows that all weigh differently: Σ_p coefficient[p][class] w^p. It is exact but for
+// rounding up to the weight `most` over the columns where that is a small part of what said no; near[column][class]
+// marks the others.
+constexpr Index kTerms = 9;
+
+TB_INLINE void all_no_series(const YesCounts& t, double most, double* scratch, double* coefficient, std::uint8_t* near) {
+    const Index n_classes = t.yes.d;
+    double *no = scratch, *mass = no + n_classes, *exponent = mass + n_classes, *mass_exponent = exponent + n_classes;
+    for (Index k = 0; k < n_classes; ++k) no[k] = mass[k] = 1.0, exponent[k] = mass_exponent[k] = 0.0;
+    for (Index c = 0; c < kTerms * n_classes; ++c) coefficient[c] = 0.0;
+    for (Index c = 0; c < t.yes.n; ++c)
+        for (Index k = 0; k < n_classes; ++k) {
+            const double a = t.pseudocount(c), all = t.weight.at(c, k), said_no = all - t.yes.at(c, k);
+            near[c * n_classes + k] = !(said_no > 0.0 && said_no >= 64.0 * most);
+            if (near[c * n_classes + k]) continue;
+            multiply_up(said_no + a, no[k], exponent[k]);
+            multiply_up(all + 2.0 * a, mass[k], mass_exponent[k]);
+            // log(v - w) = log v - Σ (w/v)^p / p
+            const double by_no = 1.0 / (said_no + a), by_mass = 1.0 / (all + 2.0 * a);
+            double no_power = 1.0, mass_power = 1.0;
+            for (Index p = 1; p < kTerms; ++p) {
+                no_power *= by_no, mass_power *= by_mass;
+                coefficient[p * n_classes + k] += (mass_power - no_power) / static_cast<double>(p);
+            }
+        }
+    for (Index k = 0; k < n_classes; ++k)
+        coefficient[k] = log_of_product(no[k], exponent[k]) - log_of_product(mass[k], mass_exponent[k]);
+}
+
+struct NoSeries {
+    const double* coefficient;           // (kTerms, K)
+    const std::int64_t *start, *column;  // (K + 1,) the first near column of each class, and the columns
+};
+
+// own[row] and zeros[row] as of `all_no_without`, from the series and the columns near to running out.
+TB_INLINE void all_no_of_rows(const Hard& labels, Index n, const YesCounts& t, const NoSeries& s, double* own, double* zeros) {
+    for (Index i = 0; i < n; ++i) {
+        const Index y = labels.codes[i];
+        const double w = labels.weight[i];
+        double sum = 0.0, odds = 1.0, exponent = 0.0;
+        for (Index p = kTerms - 1; p >= 0; --p) sum = sum * w + s.coefficient[p * t.yes.d + y];
+        zeros[i] = 0.0;
+        for (std::int64_t q = s.start[y]; q < s.start[y + 1]; ++q) {
+            const NoShare share = no_without(t, static_cast<Index>(s.column[q]), y, w);
+            zeros[i] += share.no > 0.0 ? 0.0 : 1.0;
+            multiply_up(share.no > 0.0 ? share.no / share.mass : 1.0, odds, exponent);
+        }
+        own[i] = sum + log_of_product(odds, exponent);
+    }
 }
 
 // own[row] += Σ log P(yes) - log P(no) over the entries that say yes, in the row's own class without the row;

@@ -238,6 +238,12 @@ def left_out(x: Csr, labels: Labels) -> None:
             for amount in (0.0, 1.0, 1e9):
                 base, _ = kernels.all_no_without(count, all_weights, alpha, amount)
                 assert np.isfinite(base).all()
+            for said_yes, most in ((count, 2.0), (count + 0.999e6, 2.0), (count, 1e9)):  # far from, near to running out
+                series = kernels.all_no_series(said_yes, all_weights, alpha, most)
+                own, _ = kernels.all_no_of_rows(labels, said_yes, all_weights, alpha, series)
+                heavy = labels.weight == 2.0
+                two, _ = kernels.all_no_without(said_yes, all_weights, alpha, 2.0)
+                np.testing.assert_allclose(own[heavy], two[labels.codes[heavy]])
 
 
 def damaged_left_out(x: Csr, labels: Labels) -> None:
@@ -289,6 +295,16 @@ def damaged_sparse(rng: np.random.Generator) -> None:
     refused(kernels.all_no_without, ones, np.ones((4, K)), ALPHA, 1.0)
     refused(kernels.all_no_without, ones, np.ones((1, K + 1)), ALPHA, 1.0)
     refused(kernels.all_no_without, ones, np.ones((1, K)), np.ones(4), 1.0)
+    refused(kernels.all_no_series, ones, np.ones((2, K)), ALPHA, 1.0)
+    series = kernels.all_no_series(ones, np.ones((1, K)), ALPHA, 1.0)
+    for other in (
+        series._replace(coefficient=np.ones((8, K))),
+        series._replace(start=series.start + 1),
+        series._replace(column=series.column + 1),
+        series._replace(column=series.column - 1),
+    ):
+        refused(kernels.all_no_of_rows, labels, ones, np.ones((1, K)), ALPHA, other)
+    refused(kernels.all_no_of_rows, Labels.hard(np.full(3, K, np.int32)), ones, np.ones((1, K)), ALPHA, series)
     refused(kernels.yes_without, whole, labels, None, ones, np.ones((2, K)), ALPHA, *two)
     refused(kernels.yes_without, whole, labels, None, ones, np.ones((1, K)), ALPHA, *np.ones((2, 4)))
 

@@ -8,7 +8,7 @@ slice of rows at a time, so memory does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,6 +210,30 @@ def all_no_without(yes: Array, weight: Array, alpha: Array, amount: float) -> tu
     """Σ log P(no) over all columns without a row of that weight, and how many true zeros are not in it, both (K,)."""
     own, zeros = np.zeros((2, yes.shape[1]))
     _native.all_no_without(yes, weight, alpha, amount, own, zeros)
+    return own, zeros
+
+
+class NoSeries(NamedTuple):
+    """Σ log P(no) as a function of the weight of the row that is left out, up to some weight."""
+
+    coefficient: Array  # (9, K) of the powers of the weight, over the columns where it is a small part of no
+    start: NDArray[np.int64]  # (K + 1,) first of the columns of each class where it is not
+    column: NDArray[np.int64]
+
+
+def all_no_series(yes: Array, weight: Array, alpha: Array, most: float) -> NoSeries:
+    """`all_no_without` for rows of any weight up to the most."""
+    coefficient, near = np.empty((9, yes.shape[1])), np.empty(yes.shape, dtype=np.uint8)
+    _native.all_no_series(yes, weight, alpha, most, coefficient, near)
+    k, column = np.nonzero(near.T)
+    start = np.searchsorted(k, np.arange(yes.shape[1] + 1)).astype(np.int64)
+    return NoSeries(coefficient, start, np.ascontiguousarray(column, dtype=np.int64))
+
+
+def all_no_of_rows(labels: Labels, yes: Array, weight: Array, alpha: Array, series: NoSeries) -> tuple[Array, Array]:
+    """What `all_no_without` says of the own class and weight of each row, both (n,)."""
+    own, zeros = np.empty((2, len(labels.weight)))
+    _native.all_no_of_rows(labels.codes, labels.weight, yes, weight, alpha, *series, own, zeros)
     return own, zeros
 
 

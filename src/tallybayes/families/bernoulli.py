@@ -31,9 +31,24 @@ class Chances(Linear):
         return log_yes if self.veto is None else np.where(self.veto.slope > 0, -np.inf, log_yes)
 
     @cached_property
-    def all_no(self) -> dict[float, tuple[Array, Array]]:
-        """What `kernels.all_no_without` answered for the weights that were asked for."""
+    def _sums(self) -> dict[Any, Any]:
+        """What leave-one-out asked for: it comes with many chunks of rows."""
         return {}
+
+    def all_no(self, counts: tuple[Array, Array, Array], amount: float) -> tuple[Array, Array]:
+        """`kernels.all_no_without`, worked out once."""
+        if ("weight", amount) not in self._sums:
+            self._sums["weight", amount] = kernels.all_no_without(*counts, amount)
+        return self._sums["weight", amount]
+
+    def all_no_up_to(self, counts: tuple[Array, Array, Array], exponent: int) -> kernels.NoSeries:
+        """`kernels.all_no_series` for weights up to that power of two, worked out once."""
+        if ("power", exponent) not in self._sums:
+            self._sums["power", exponent] = kernels.all_no_series(*counts, 2.0**exponent)
+        return self._sums["power", exponent]
+
+
+FEW = 16  # different weights of rows, up to which each is worth a pass over all columns
 
 
 @dataclass(frozen=True)
@@ -114,15 +129,21 @@ class Bernoulli:
         return np.asarray((terms if seen is None else np.where(seen > 0, terms, 0.0)).sum(axis=1))
 
     def _own_sparse(self, summary: Counts, params: Chances, x: Csr, labels: Labels) -> Array:
-        """All columns as if they were no, once for every weight that occurs; then the yes of each row."""
+        """All columns as if they were no; then the yes of each row."""
         assert labels.codes is not None
         counts = summary.count.T, summary.weight.T, pseudocounts(self.alpha)
         own, zeros = np.empty((2, len(labels.weight)))
-        for amount in np.unique(labels.weight).tolist():
-            if amount not in params.all_no:
-                params.all_no[amount] = kernels.all_no_without(*counts, amount)
-            these = labels.weight == amount
-            own[these], zeros[these] = (part[labels.codes[these]] for part in params.all_no[amount])
+        amounts = np.unique(labels.weight)
+        if len(amounts) <= FEW:  # a sum over all columns for each
+            for amount in amounts.tolist():
+                these = labels.weight == amount
+                own[these], zeros[these] = (sums[labels.codes[these]] for sums in params.all_no(counts, amount))
+        else:  # a series for all weights between two powers of two
+            power = np.frexp(labels.weight)[1]
+            for exponent in np.unique(power).tolist():
+                these = np.flatnonzero(power == exponent)
+                series = params.all_no_up_to(counts, exponent)
+                own[these], zeros[these] = kernels.all_no_of_rows(labels.take(these), *counts, series)
         kernels.yes_without(x, labels, self.threshold, *counts, own, zeros)
         return np.where(zeros > 0.5, -np.inf, own)
 
