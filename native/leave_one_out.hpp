@@ -160,8 +160,10 @@ TB_INLINE Own own_without(const GaussianTally& t, Index d, Index y, double w, do
     for (Index j = d; j % kWide != 0; ++j) variance[j] = 1.0;
     double mantissa[kWide], exponent[kWide], logs = static_cast<double>(cells) * kLog2Pi;
     for (Index l = 0; l < kWide; ++l) mantissa[l] = 1.0, exponent[l] = 0.0;
-    for (Index j = 0; j < d; j += kWide)
+    for (Index j = 0; j < d; j += kWide) {
+        TB_SIMD()
         for (Index l = 0; l < kWide; ++l) multiply_up(variance[j + l], mantissa[l], exponent[l]);
+    }
     for (Index l = 0; l < kWide; ++l) logs += log_of_product(mantissa[l], exponent[l]);
     return {sum, logs};
 }
