@@ -172,13 +172,13 @@ class Model:
     @cached_property
     def prior_score(self) -> Array:
         """What the prior adds to the score (K,): its log, weighed where there are weights."""
-        return self._prior_score(self.log_prior, self.tally.class_weight)
+        learned = replace(self.settings, prior="empirical").log_prior(self.schema, self.tally.class_weight)
+        return self._prior_score(self.log_prior, learned)
 
-    def _prior_score(self, log_prior: Array, class_weight: Array) -> Array:
+    def _prior_score(self, log_prior: Array, learned: Array) -> Array:
         if self.settings.weights is None or self.settings.prior == "none":
             return log_prior
         # The weight belongs to the mix that was learned; another prior replaces that mix and counts in full.
-        learned = replace(self.settings, prior="empirical").log_prior(self.schema, class_weight)
         heard = np.where(np.isneginf(learned), 0.0, learned)
         return np.ascontiguousarray(log_prior + (self.settings.weights.prior - 1.0) * heard)
 
@@ -274,39 +274,42 @@ class Model:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
 
         def without(part: Batch, first: int) -> tuple[Array, int]:
+            labels = part.labels
+            if labels is None or labels.codes is None:
+                raise DataError("leave-one-out needs the label of each row")
             try:
-                prior, evidence = self._prior_without(part), self._evidence_without(part)
+                own = self._own_log_prior_without(labels.codes, labels.weight)
+                evidence = self._evidence_without(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
-            # As in the kernels: the largest likelihood is taken off before the prior is added to it.
-            top = np.where(np.isneginf(prior), -np.inf, evidence).max(axis=1, keepdims=True)
-            forbidden = np.isneginf(top)
-            joint = np.where(forbidden, prior, (evidence - np.where(forbidden, 0.0, top)) + prior)
-            return self._posterior(joint, True, np.zeros(self.n_classes))[0], int(forbidden.sum())
+            forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
+            return self._calibrated(evidence), forbidden
 
         return self._by_chunks(batch, n_jobs, without)
 
-    def _prior_without(self, part: Batch) -> Array:
-        """Log prior (n, K) without each row."""
-        labels = part.labels
-        if labels is None or labels.codes is None:
-            raise DataError("leave-one-out needs the label of each row")
-        weights = np.repeat(self.tally.class_weight[None], part.n_rows, axis=0)
-        weights[np.arange(part.n_rows), labels.codes] -= labels.weight
-        strange = (weights < -1e-9 * self.tally.class_weight).any(axis=1)
+    def _own_log_prior_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
+        """Log prior (n,) of each row's own class without the row, to go with that of the others with the row in.
+
+        The sum of the weights has lost the row too, but that is the same for every class of the row.
+        """
+        have = self.tally.class_weight[codes]
+        left = have - weight
+        strange = left < -1e-9 * have
         if strange.any():
             raise RowError(int(np.argmax(strange)))
-        weights[weights < 1e-12 * self.tally.class_weight] = 0.0
-        return self._prior_score(self.settings.log_prior(self.schema, weights), weights)
+        left = np.where(left < 1e-12 * have, 0.0, left)
+        total = self.tally.class_weight.sum() + self.settings.prior_alpha * self.n_classes
+        learned = quiet_log((left + self.settings.prior_alpha) / total) if total > 0 else self.log_prior[codes]
+        return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
-    def _evidence_without(self, part: Batch) -> Array:
+    def _evidence_without(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             summary = self.tally.blocks[name].summary
             family, params = self.settings.families[name], self.parameters[name]
             if self.settings.weights is None:
-                work = named_cells(family.leave_one_out, self.schema, block.columns, 0)
+                work = named_cells(family.leave_one_out, self.schema, block.columns, first)
                 evidence += work(summary, params, block.x, part.labels)
                 continue
             weights = self._weight_of(name)
@@ -354,14 +357,18 @@ class Model:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
-    def _posterior(self, evidence: Array, logs: bool, log_prior: Array | None = None) -> tuple[Array, int]:
+    def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also answers how many rows every class forbids."""
-        prior = self.prior_score if log_prior is None else log_prior
-        forbidden = kernels.normalise(evidence, prior, self._fallback, logs or self.settings.calibration is not None)
         if self.settings.calibration is None:
-            return evidence, forbidden
-        calibrated = np.ascontiguousarray(self.settings.calibration.apply(evidence))
+            return evidence, kernels.normalise(evidence, self.prior_score, self._fallback, logs)
+        forbidden = kernels.normalise(evidence, self.prior_score, self._fallback, True)
+        calibrated = self._calibrated(evidence)
         return (calibrated if logs else np.exp(calibrated)), forbidden
+
+    def _calibrated(self, log_posterior: Array) -> Array:
+        if self.settings.calibration is None:
+            return log_posterior
+        return np.ascontiguousarray(self.settings.calibration.apply(log_posterior))
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, put the results together and warn of the rows nobody allows."""

@@ -92,6 +92,11 @@ def for_columns(family: Family, columns: list[int]) -> Family:
     return replace(family, **narrowed) if narrowed else family  # type: ignore[type-var]
 
 
+def pseudocounts(alpha: float | tuple[float, ...]) -> Array:
+    """The pseudocounts as the kernels take them: one for all columns (1,), or one for each (d,)."""
+    return np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+
+
 def quiet_log(values: Array) -> Array:
     """The logarithm, with −inf for zero and no warning: a true zero is meant."""
     with np.errstate(divide="ignore"):

@@ -144,13 +144,9 @@ class Entries:
     @classmethod
     def of(cls, x: NDArray[Any] | Csr, threshold: float | None = None) -> Entries:
         if isinstance(x, Csr):
+            x = kernels.in_order(x)
             row, column = np.repeat(np.arange(x.shape[0]), np.diff(x.start)), x.column
             value = np.asarray(x.data, dtype=np.float64)
-            cell = row * np.int64(x.n_columns) + column
-            if np.any(cell[1:] <= cell[:-1]):  # out of order, or several entries that make up one count
-                cell, place = np.unique(cell, return_inverse=True)
-                row, column = np.divmod(cell, x.n_columns)
-                value = np.bincount(place, weights=value, minlength=len(cell)).astype(np.float64, copy=False)
         else:
             row, column = np.nonzero(x)
             value = np.asarray(x[row, column], dtype=np.float64)
@@ -159,6 +155,15 @@ class Entries:
     def total(self, amount: Array) -> Array:
         """Sum of an amount over the entries of each row (n,)."""
         return np.bincount(self.row, weights=amount, minlength=self.n_rows).astype(np.float64, copy=False)
+
+
+def sparse_of(x: NDArray[Any] | Csr) -> Csr:
+    """The rows as a sparse matrix."""
+    if isinstance(x, Csr):
+        return x
+    entries = Entries.of(x)
+    start = np.searchsorted(entries.row, np.arange(x.shape[0] + 1))
+    return Csr(entries.value, np.ascontiguousarray(entries.column), start, x.shape[1])
 
 
 def times_log(amount: Array, of: Array) -> Array:
