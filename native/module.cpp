@@ -8,6 +8,7 @@
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -235,4 +236,17 @@ NB_MODULE(_native, m) {
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k, "scores do not fit the prior");
         return tb::normalise(evidence.data(), n, k, log_prior.data(), fallback.data(), logs);
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "logs"_a, Release());
+    m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
+        auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (!source) throw nb::python_error();
+        std::vector<tb::Lent<ArrowArray>> arrays;
+        tb::StringList list;
+        {
+            nb::gil_scoped_release release;
+            tb::list_text(*source, arrays, list, places.data(), rows(places));
+        }
+        nb::list strings;
+        for (const auto& text : list.strings) strings.append(nb::str(text.data(), text.size()));
+        return strings;
+    }, "stream"_a, "places"_a.noconvert());
 }

@@ -196,3 +196,12 @@ def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDAr
 def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) -> int:
     """Turn log likelihoods into posteriors (or their logs) in place; answers how many rows every class forbids."""
     return int(_native.normalise(evidence, log_prior, fallback, logs))
+
+
+def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
+    """The different strings of a column, first seen first, and the place of each row's string; -1 for a hole.
+
+    The column is one of Polars, PyArrow or pandas on Arrow: whatever exports an Arrow stream of text.
+    """
+    places = np.empty(len(column), dtype=np.int32)
+    return _native.list_text(column.__arrow_c_stream__(), places), places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -19,6 +19,7 @@ from tallybayes.infer import (
     infer,
     with_missing_level,
 )
+from tallybayes.parallel import map_each, threads_for
 from tallybayes.schema import Column, Kind, Schema, united
 from tallybayes.sources.tables import Table, profile, read_table
 
@@ -75,7 +76,7 @@ class Overrides:
                 raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
 
 
-def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
+def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
     """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
     names = list(table.columns)
     told.check(names)
@@ -91,7 +92,7 @@ def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
         hole_is_level = told.missing.get(name, told.hole) == "level"
         return with_missing_level(found) if hole_is_level and found.levels is not None else found
 
-    columns = tuple(column(name) for name in names)
+    columns = tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs)))
     if all(c.kind == "ignored" for c in columns):
         warnings.warn(
             "no column is evidence, so every row gets the prior; schema_ says why", ColumnWarning, stacklevel=4
@@ -99,16 +100,20 @@ def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
     return columns
 
 
-def grown(column: Column, table: Table) -> Column:
-    """The column with the levels that a later table adds."""
-    if column.levels is None or column.name not in table.columns:
-        return column
-    known = set(column.levels)
-    new = tuple(level for level in table.columns[column.name].distinct() if level not in known)
-    if not new:
-        return column
-    levels = united(tuple(level for level in column.levels if level is not None), new)
-    return replace(column, levels=(*levels, None) if None in known else levels)
+def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) -> tuple[Column, ...]:
+    """The columns with the levels that a later table adds."""
+
+    def more(column: Column) -> Column:
+        if column.levels is None or column.name not in table.columns:
+            return column
+        known = set(column.levels)
+        new = tuple(level for level in table.columns[column.name].distinct() if level not in known)
+        if not new:
+            return column
+        levels = united(tuple(level for level in column.levels if level is not None), new)
+        return replace(column, levels=(*levels, None) if None in known else levels)
+
+    return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))
 
 
 def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:

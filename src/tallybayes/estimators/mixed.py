@@ -254,9 +254,10 @@ class NaiveBayes(BaseNB):
             )
         if hasattr(self, "model_"):
             table = self._matched(table)
-            columns = tuple(grown(column, table) if learning else column for column in self.schema_.columns)
+            known = self.schema_.columns
+            columns = grown(known, table, self.n_jobs) if learning else tuple(known)
         else:
-            columns = inferred(table, self._overrides(), whole)
+            columns = inferred(table, self._overrides(), whole, self.n_jobs)
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
