@@ -101,13 +101,16 @@ def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = No
 
 
 def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) -> tuple[Column, ...]:
-    """The columns with the levels that a later table adds."""
+    """The columns with what a later table adds: levels, and fractions where there were whole numbers only."""
 
     def more(column: Column) -> Column:
-        if column.levels is None or column.name not in table.columns:
+        if column.name not in table.columns:
             return column
+        values = table.columns[column.name]
+        if column.levels is None:
+            return replace(column, whole=column.whole and values.storage != "number")
         known = set(column.levels)
-        new = tuple(level for level in table.columns[column.name].distinct() if level not in known)
+        new = tuple(level for level in values.distinct() if level not in known)
         if not new:
             return column
         levels = united(tuple(level for level in column.levels if level is not None), new)
@@ -127,8 +130,13 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     return places
 
 
-def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str | None, who: str) -> Table:
-    """The table with its columns under the names the model knows; says what is missing and what is left over."""
+def matched(
+    table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
+) -> Table:
+    """The table with its columns under the names the model knows; says what is missing and what is left over.
+
+    The columns of a bag of counts are shares of one total, so none of them can be missing.
+    """
     known = [column.name for column in schema.columns]
     if not (table.named and named):
         if len(table.columns) != len(known):
@@ -140,6 +148,11 @@ def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str
             warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
         return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
     absent = [c.name for c in schema.columns if c.kind != "ignored" and c.name not in table.columns]
+    if lost := [name for name in absent if name in bag]:
+        raise DataError(
+            f"the table lacks {_listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
+            "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
+        )
     if absent and strict:
         raise DataError(f"the table lacks {_listed(absent)}; strict=False would count that as missing")
     if absent:
