@@ -73,10 +73,9 @@ def _shared_objects(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
 
 def _addresses(values: NDArray[Any]) -> NDArray[np.intp]:
     """Where the objects of an array are, read in place."""
-    pointers = SimpleNamespace(
-        __array_interface__={**values.__array_interface__, "typestr": np.dtype(np.intp).str, "descr": [("", "<i8")]}
-    )
-    return np.asarray(pointers)
+    integer = np.dtype(np.intp)
+    seen_as = {**values.__array_interface__, "typestr": integer.str, "descr": integer.descr}
+    return np.asarray(SimpleNamespace(__array_interface__=seen_as))
 
 
 def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
