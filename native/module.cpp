@@ -10,6 +10,7 @@
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
 #include "sparse_leave_one_out.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -328,4 +329,17 @@ NB_MODULE(_native, m) {
         std::vector<double> scratch(static_cast<std::size_t>(2 * k));
         return tb::normalise_without(evidence.data(), n, k, log_prior.data(), own.codes, own.weight, scratch.data());
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "codes"_a.noconvert(), "own_log_prior"_a.noconvert(), Release());
+    m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
+        auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (!source) throw nb::python_error();
+        std::vector<tb::Lent<ArrowArray>> arrays;
+        tb::StringList list;
+        {
+            nb::gil_scoped_release release;
+            tb::list_text(*source, arrays, list, places.data(), rows(places));
+        }
+        nb::list strings;
+        for (const auto& text : list.strings) strings.append(nb::str(text.data(), text.size()));
+        return strings;
+    }, "stream"_a, "places"_a.noconvert());
 }

@@ -347,10 +347,24 @@ def posteriors(rng: np.random.Generator) -> None:
     refused(kernels.normalise_without, two, np.zeros(3), np.zeros(3, np.int32), np.zeros(3))
 
 
+def text(rng: np.random.Generator) -> None:
+    import pyarrow as pa
+
+    words = np.array([None, *("ü" * n for n in range(20)), *("x" * n for n in range(1, 40))], dtype=object)
+    for layout in (pa.string(), pa.large_string(), pa.string_view()):
+        for n in (0, 1, 7, 8, 9, 1000):
+            cells = pa.array(words[rng.integers(len(words), size=n)], type=layout)
+            column = pa.chunked_array([cells, cells.slice(n // 2), cells.slice(0, 0)])
+            values, places = kernels.list_text(column)
+            assert [None if p < 0 else values[p] for p in places] == column.to_pylist()
+    refused(lambda: kernels.list_text(pa.chunked_array([[1, 2]])))
+    refused(lambda: _native.list_text(pa.chunked_array([["a", "b"]]).__arrow_c_stream__(), np.empty(1, np.int32)))
+
+
 def main() -> None:
     watch = Watch()
     kernels._native = watch
-    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors):
+    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors, text):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     functions = {name for name in dir(_native) if callable(getattr(_native, name)) and not name.startswith("_")}

@@ -274,3 +274,12 @@ def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) ->
 def normalise_without(evidence: Array, log_prior: Array, codes: NDArray[np.int32], own_log_prior: Array) -> int:
     """`normalise` to logs where each row has a prior (n,) of its own for its own class."""
     return int(_native.normalise_without(evidence, log_prior, codes, own_log_prior))
+
+
+def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
+    """The different strings of a column, first seen first, and the place of each row's string; -1 for a hole.
+
+    The column is one of Polars, PyArrow or pandas on Arrow: whatever exports an Arrow stream of text.
+    """
+    places = np.empty(len(column), dtype=np.int32)
+    return _native.list_text(column.__arrow_c_stream__(), places), places

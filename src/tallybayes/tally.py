@@ -38,7 +38,7 @@ class Index:
         if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
             return table
         larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]))
-        np.add.at(larger, (slice(None),) * axis + (self.places,), table)
+        np.add.at(larger, (*(slice(None),) * axis, self.places), table)  # type: ignore[arg-type]
         return larger
 
 
@@ -272,8 +272,11 @@ class Tally:
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         schema = self.schema.unite(other.schema)
-        mine, theirs = self.align(schema), other.align(schema)
-        return replace(mine, class_weight=mine.class_weight + theirs.class_weight, blocks=mine._paired(theirs, add))
+        return self.align(schema)._joined(other.align(schema))
+
+    def _joined(self, other: Tally) -> Tally:
+        """The rows of both, where both have the same schema."""
+        return replace(self, class_weight=self.class_weight + other.class_weight, blocks=self._paired(other, add))
 
     def __radd__(self, start: int) -> Tally:
         return self if start == 0 else NotImplemented  # so that sum() works
@@ -285,7 +288,8 @@ class Tally:
             raise UnlearnError(f"{NEVER_LEARNED} (they hold columns, classes or levels that it has never seen)")
         theirs = other.align(self.schema)
         class_weight = take_back(self.class_weight, theirs.class_weight)
-        return replace(self, class_weight=class_weight, blocks=self._paired(theirs, lambda a, b: a - b))
+        blocks = self._paired(theirs, lambda a, b: a - b)
+        return Tally(self.schema.restated(), class_weight, blocks)
 
     def __mul__(self, factor: float) -> Tally:
         if not (np.isfinite(factor) and factor >= 0):
@@ -359,7 +363,8 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
         return _count_rows(batch, families, 0, 0)
     threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
-    return reduce(add, map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads))
+    parts = map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads)
+    return reduce(Tally._joined, parts)
 
 
 def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: int) -> Tally:

@@ -387,6 +387,33 @@ def test_drawn_rows_come_in_what_the_training_rows_came_in(make: Any) -> None:
     assert names == [*x, "flag"]  # in the order of the table; what is no evidence is not drawn
 
 
+@every_frame
+def test_whole_numbers_are_drawn_as_whole_numbers(make: Any) -> None:
+    x = {"year": [2007, 2008, 2009, 2007, 2008, 2008], "visits": [0, 3, 1, 4, 2, 5], "zip": [10, 20, 10, 20, 10, 20]}
+    fitted = NaiveBayes(kind={"visits": "count", "zip": "category"}).fit(make({**x, "side": SIDE}), Y)
+    for changed in (fitted, fitted + fitted, fitted.select(["visits", "year", "zip", "side"])):
+        for missing in (False, True):  # none was missing in training
+            drawn, _ = changed.sample(30, random_state=0, missing=missing)
+            for name in x:
+                assert drawn[name].to_numpy().dtype.kind == "i", name
+            assert drawn["side"].to_numpy().dtype.kind == "f"
+    fitted.partial_fit(make({**x, "year": [2007.5] * 6, "side": SIDE}), Y)
+    drawn, _ = fitted.sample(30, random_state=0)
+    assert drawn["year"].to_numpy().dtype.kind == "f"  # as in the rows since
+    assert drawn["visits"].to_numpy().dtype.kind == "i"
+
+
+def test_whole_numbers_with_holes_and_in_arrays() -> None:
+    fitted = NaiveBayes().fit(pl.DataFrame({"n": [None, 2, 3, None, 4, 5]}), Y)
+    drawn, _ = fitted.sample(200, random_state=0, missing=True)
+    assert drawn["n"].dtype == pl.Int64
+    assert 20 < drawn["n"].null_count() < 120
+    drawn, _ = NaiveBayes().fit(np.arange(12).reshape(6, 2), Y).sample(7, random_state=0)
+    assert drawn.dtype.kind == "i"
+    far = NaiveBayes().fit({"n": [2**63 + 5, 2**63, 2**63 + 9, 2**63, 2**63 + 1, 2**63]}, Y)
+    assert far.sample(5, random_state=0)[0]["n"].dtype.kind == "i"
+
+
 def test_drawn_rows_of_a_dict_a_list_and_an_array() -> None:
     assert set(NaiveBayes(classical=True).fit(X, Y).sample(3)[0]) == {"city", "side"}
     drawn, _ = NaiveBayes(classical=True).fit(np.column_stack((SIDE, SIDE[::-1])), Y).sample(7, random_state=0)
@@ -481,12 +508,24 @@ def test_pitfall_25_levels_of_holes_and_counts_are_parameters_too() -> None:
 def test_summary_tells_rows_columns_and_classes(model: NaiveBayes) -> None:
     lines = model.summary().splitlines()
     assert lines[0] == "NaiveBayes: 344 rows, 7 columns, 3 classes, 41 parameters"
-    assert str(model.schema_) in model.summary()
+    assert model.schema_.described() in model.summary()
     assert [line.split() for line in lines[-3:]] == [
         ["Adelie", "152", "0.4419"],
         ["Chinstrap", "68", "0.1977"],
         ["Gentoo", "124", "0.3605"],
     ]
+
+
+def test_summary_is_aligned_and_lists_the_commonest_of_many_classes() -> None:
+    y = [f"a class with a long name {i:03d}" for i in range(200) for _ in range(2 + (i == 150))]
+    fitted = NaiveBayes().fit({"side": [float(i % 7) for i in range(len(y))]}, y)
+    classes = fitted.summary().splitlines()[5:]
+    assert [line.split()[-2:] for line in (classes[0], classes[-2])] == [["rows", "prior"], ["3", "0.0075"]]
+    assert classes[-1] == "and 170 other classes"
+    assert len({len(line) for line in classes[:-1]}) == 1
+    assert str(fitted.schema_).endswith("long name 029 and 170 more")
+    assert "and 170 other classes" in fitted._repr_html_()
+    assert NaiveBayes().fit({"side": [1.5]}, ["a"]).summary().startswith("NaiveBayes: 1 row, 1 column, 1 class,")
 
 
 def test_repr_shows_what_was_changed() -> None:

@@ -872,7 +872,9 @@ def test_each_parameter_changes_the_answer(change: dict[str, Any]) -> None:
 def test_every_parameter_is_tested() -> None:
     """`decay`, `strict`, `n_jobs` and what the classical model goes without have tests of their own."""
     tested = {name for change in CHANGES for name in change}
-    assert tested | {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"} == set(NaiveBayes(classical=True).get_params())
+    assert tested | {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"} == set(
+        NaiveBayes(classical=True).get_params()
+    )
 
 
 @pytest.mark.parametrize(
@@ -912,3 +914,46 @@ def test_threads_and_chunks_change_nothing(make: Any, n_jobs: int, monkeypatch: 
     model = NaiveBayes(classical=True, n_jobs=n_jobs).fit(make(x), y)
     np.testing.assert_allclose(model.predict_joint_log_proba(make(x)), expected[0], rtol=1e-10)
     np.testing.assert_allclose(model.leave_one_out(make(x), y), expected[1], rtol=1e-8, atol=1e-8)
+
+
+# ---------------------------------------------------------------------------------------------- reasons that stay true
+
+
+@pytest.mark.parametrize("how", ["partial_fit", "add", "unlearn"])
+def test_reasons_tell_only_what_holds_for_all_rows(how: str) -> None:
+    """How many rows there were and how far the values reach is true of the first rows alone."""
+    x = {
+        "city": CITY * 4,
+        "side": SIDE * 4,
+        "year": [2007, 2008, 2009] * 8,
+        "flag": [True, False] * 12,
+        "one": ["same"] * 24,
+        "zip": [10, 20] * 12,
+        "area": ["n", None] * 12,
+        "id": [f"r{i}" for i in range(24)],
+    }
+    model = NaiveBayes(kind={"zip": "category"}, missing={"area": "level"}).fit(x, Y * 4)
+    first = {column.name: column.reason for column in model.schema_.columns}
+    assert (first["city"], first["side"]) == ("text, 2 levels in 24 rows", "numbers from 1 to 4")
+    if how == "partial_fit":
+        model.partial_fit({**taken(x, [0, 1]), "city": ["c", "a"]}, Y[:2])
+    elif how == "add":
+        model = model + model
+    else:
+        model.unlearn(taken(x, [0, 1]), Y[:2])
+    assert {column.name: column.reason for column in model.schema_.columns} == {
+        "city": f"text, {3 if how == 'partial_fit' else 2} levels",
+        "side": "numbers",
+        "year": "whole numbers",
+        "flag": "true or false, 2 levels",
+        "one": "text, 1 level",
+        "zip": "as told, 2 levels",
+        "area": "text, 1 level; missing is a level",
+        "id": "an identifier",
+    }
+
+
+def test_reasons_of_the_first_batch_and_of_a_selection_are_kept() -> None:
+    model = NaiveBayes().partial_fit({"city": CITY, "side": SIDE}, Y)
+    assert [c.reason for c in model.schema_.columns] == ["text, 2 levels in 6 rows", "numbers from 1 to 4"]
+    assert [c.reason for c in model.select(["side"]).schema_.columns] == ["numbers from 1 to 4"]

@@ -448,6 +448,19 @@ def test_missing_columns_are_an_error_if_strict() -> None:
     model.predict({"x": SIDE, "city": x["city"]})  # what is no evidence is not missed
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_missing_column_of_a_bag_of_counts_is_one_error(strict: bool) -> None:
+    """Shares of one total: without one of them the others mean something else."""
+    x = {"apples": [3, 0, 2, 1, 4, 0], "pears": [1, 3, 0, 2, 1, 4], "side": SIDE}
+    model = NaiveBayes(family={"apples": "multinomial", "pears": "multinomial"}, strict=strict).fit(x, Y)
+    short = {"apples": [2], "side": [1.0]}
+    for ask in (model.predict, lambda rows: model.partial_fit(rows, ["no"]), lambda rows: model.unlearn(rows, ["no"])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(DataError, match=r"lacks column 'pears' of the multinomial counts"):
+                ask(short)
+
+
 def test_many_missing_columns_make_a_short_note() -> None:
     model = NaiveBayes(classical=True).fit({f"c{j}": SIDE for j in range(9)}, Y)
     with pytest.warns(ColumnWarning, match=r"the table lacks columns 'c1', 'c2', 'c3', 'c4', 'c5' and 3 more:"):

@@ -125,6 +125,8 @@ def _csr(values: type, indices: type) -> Form:
 
 
 N_LEVELS = np.array([len(levels) for levels in LEVELS], dtype=np.int64)
+EDGES = ((0.5,), (0.5, 1.5), (0.5, 1.5, 2.5, 3.5))  # bins as many as there are levels
+GRIDS = ((2, 2), (2, 3), (3, 2))  # levels of the two columns of each pair
 
 
 def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
@@ -134,6 +136,11 @@ def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
         return Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), N_LEVELS)
 
     return Form(make, np.nan_to_num if np.iinfo(dtype).min == 0 else lambda x: x)
+
+
+def _pairs(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
+    cells, right = np.array([a * b for a, b in GRIDS]), np.array([b for _, b in GRIDS])
+    return Form(lambda x: Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), cells, right))
 
 
 DENSE = {
@@ -162,6 +169,9 @@ CODED = {
     "read-only": _codes(np.int32, _read_only),
     **{t.__name__: _codes(t) for t in (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64)},
 }
+
+
+PAIRED = {"int64": _pairs(np.int64), "int32": _pairs(np.int32, np.asfortranarray), "apart": _pairs(np.int16, _apart)}
 
 
 # ---------------------------------------------------------------------------------------------- entries
@@ -198,13 +208,23 @@ def _levels(grid: NDArray[np.float64]) -> NDArray[np.float64]:
     return grid % N_LEVELS
 
 
+def _positive(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.exp2(grid) * (1.0, 0.25, 8.0)
+
+
+def _combinations(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return grid % [a * b for a, b in GRIDS]
+
+
+SPREAD = ((0, 1, 4), (3, 4, 0), (1, 0, 2))  # the spread of a column must not hang on a single row
+
 ENTRIES = {
     "gaussian": Entry(
         "numeric",
         _numbers,
         DENSE,
         (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
-        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),  # the spread of a column must not hang on a single row
+        anchor=SPREAD,
     ),
     "bernoulli": Entry(
         "boolean", _signed, DENSE | SPARSE, (Bernoulli(), Bernoulli(0.0), Bernoulli(0.3), Bernoulli(threshold=0.5))
@@ -317,9 +337,15 @@ class Case:
     @property
     def schema(self) -> Schema:
         """All classes and all levels."""
-        leveled = self.entry.kind == "category"
-        columns = (Column(f"c{j}", self.entry.kind, levels if leveled else None) for j, levels in enumerate(LEVELS))
-        return Schema(tuple(columns), CLASSES)
+        return Schema(tuple(map(self._column, range(WIDTH))), CLASSES)
+
+    def _column(self, j: int) -> Column:
+        name, kind = f"c{j}", self.entry.kind
+        if kind == "pair":
+            left, right = (Column(f"{name}{side}", "category", tuple(range(n))) for side, n in enumerate(GRIDS[j]))
+            return Column(name, kind, parts=(left, right))
+        edges = None if self.entry.edges is None else self.entry.edges[j]
+        return Column(name, kind, LEVELS[j] if kind == "category" else None, edges=edges)
 
     def matrix(self, x: NDArray[np.float64], form: str | None = None) -> Matrix:
         """Cells in one of the forms, the plain one if none is named."""

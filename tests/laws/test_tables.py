@@ -84,7 +84,7 @@ def fitted(settings, x, y, weight):
 
 def without_reasons(tally):
     """Reasons tell how many rows were seen, in which two ways to the same counts may differ."""
-    columns = tuple(replace(column, reason="") for column in tally.schema.columns)
+    columns = tuple(replace(column, reason="", lasting="", whole=False) for column in tally.schema.columns)
     return Tally(Schema(columns, tally.schema.classes), tally.class_weight, tally.blocks)
 
 

@@ -26,12 +26,13 @@ from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
 from tallybayes.families._family import for_columns
 from tallybayes.model import EvidenceWeights, Model, Prior, Settings
+from tallybayes.planning.choice import NUMERIC
 from tallybayes.planning.weights import LEAST_ROWS
-from tallybayes.schema import Schema, amount, plural, united
+from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
 from tallybayes.sources.labels import row_weights
-from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
+from tallybayes.sources.tables import Table, TableBatch, read_table, table_like, whole_numbers
 from tallybayes.tally import Tally, count
 
 
@@ -146,7 +147,7 @@ class NaiveBayes(BaseNB):
         "unseen": [StrOptions({"ignore", "smooth"})],
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", *planning.NUMERIC})],
+        "numeric": [StrOptions({"auto", *NUMERIC})],
         "weights": [StrOptions({"auto", "learn"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],
@@ -317,9 +318,10 @@ class NaiveBayes(BaseNB):
             )
         if hasattr(self, "model_"):
             table = self._matched(table)
-            columns = tuple(grown(column, table) if learning else column for column in self.schema_.columns)
+            known = self.schema_.columns
+            columns = grown(known, table, self.n_jobs) if learning else tuple(known)
         else:
-            columns = inferred(table, self._overrides(), whole)
+            columns = inferred(table, self._overrides(), whole, self.n_jobs)
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
@@ -345,9 +347,11 @@ class NaiveBayes(BaseNB):
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
 
     def _matched(self, table: Table) -> Table:
+        bag = [self.schema_.columns[p].name for p in self._places(self.schema_).get("multinomial", [])]
         return matched(
             table,
             self.schema_,
+            bag,
             hasattr(self, "feature_names_in_"),
             self.strict,
             getattr(self, "_target", None),
@@ -375,7 +379,7 @@ class NaiveBayes(BaseNB):
             "poisson": Poisson(alpha("poisson")),
             "multinomial": Multinomial(alpha("multinomial")),
         }
-        families |= {name: family for name, family in planning.NUMERIC.items() if name not in families}
+        families |= {name: family for name, family in NUMERIC.items() if name not in families}
         families["hierarchical"] = Hierarchical(unseen=self.unseen)
         prior: Prior = self.prior
         base = Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
@@ -612,10 +616,13 @@ class NaiveBayes(BaseNB):
                     values = planning.inside(column.edges, values, rng)
                 elif column.levels is not None:
                     values = np.array(column.levels, dtype=object)[values]
+                elif column.whole:
+                    values = whole_numbers(values)
                 if missing:
-                    share = self._share_present(name, j)
-                    hole: Any = np.nan if column.levels is None else None
-                    values = np.where(rng.random(n_samples) < share[codes], values, hole)
+                    gone = rng.random(n_samples) >= self._share_present(name, j)[codes]
+                    if gone.any():  # only floats have a number that is none
+                        values = values if values.dtype.kind == "f" else values.astype(object)
+                        values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
                 columns[column.name] = values
         in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
         return table_like(in_order, getattr(self, "_made_by", "dict")), self.classes_[codes]
@@ -631,25 +638,32 @@ class NaiveBayes(BaseNB):
         shown = super()._repr_html_()
         if not hasattr(self, "model_"):
             return shown
-        prior = np.exp(self.model_.log_prior)
-        fields = zip(map(str, self.classes_), self.class_count_, prior, strict=True)
-        rows = "".join(f"<tr><td>{escape(name)}<td>{amount(weight)}<td>{p:.4f}" for name, weight, p in fields)
+        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in self._class_table())
         classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
         return f"{shown}{self.schema_._repr_html_()}{classes}"
+
+    def _class_table(self) -> list[tuple[str, str, str]]:
+        """Name, rows and prior of the classes; where they are very many, the commonest."""
+        prior, commonest = np.exp(self.model_.log_prior), np.argsort(-self.class_count_, kind="stable")[:MOST_SHOWN]
+        shown = [(str(self.classes_[k]), amount(self.class_count_[k]), f"{prior[k]:.4f}") for k in np.sort(commonest)]
+        hidden = len(self.classes_) - len(shown)
+        return shown if not hidden else [*shown, (f"and {plural(hidden, 'other class')}", "", "")]
 
     def summary(self) -> str:
         """Return what was learned from what, as text."""
         check_is_fitted(self)
-        total = self.class_count_.sum()
+        total, classes = self.class_count_.sum(), self._class_table()
+        wide = min(max(len("class"), *(len(name) for name, _, _ in classes)), WIDEST)
         lines = [
-            f"{type(self).__name__}: {amount(total)} rows, {plural(len(self.schema_.columns), 'column')}, "
-            f"{plural(len(self.classes_), 'class')}, {plural(self.n_parameters_, 'parameter')}",
+            f"{type(self).__name__}: {amount(total)} row{'' if total == 1 else 's'}, "
+            f"{plural(len(self.schema_.columns), 'column')}, {plural(len(self.classes_), 'class')}, "
+            f"{plural(self.n_parameters_, 'parameter')}",
+            "",
+            self.schema_.described(),
             "",
         ]
-        lines += [str(self.schema_), "", f"{'class':20} {'rows':>12} {'prior':>8}"]
-        prior = np.exp(self.model_.log_prior)
-        for label, weight, p in zip(self.classes_, self.class_count_, prior, strict=True):
-            lines.append(f"{label!s:20} {amount(weight):>12} {p:8.4f}")
+        for name, weight, p in [("class", "rows", "prior"), *classes]:
+            lines.append(f"{name:{wide}}  {weight:>12}  {p:>6}".rstrip())
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Any:

@@ -107,7 +107,7 @@ def _merged(summary: Counts, group: NDArray[np.int64], n_groups: NDArray[np.int6
     assert summary.n_levels is not None
     place = group + np.repeat(kernels.starts(n_groups)[:-1], summary.n_levels)
     count = np.zeros((len(summary.count), int(n_groups.sum())))
-    np.add.at(count, (slice(None), place), summary.count)
+    np.add.at(count, (slice(None), place), summary.count)  # type: ignore[arg-type]
     return Counts(count, summary.weight, n_groups)
 
 

@@ -11,17 +11,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tallybayes.batch import Array, Batch
 from tallybayes.errors import SettingError
-from tallybayes.families import FAMILIES, Family, Hierarchical
+from tallybayes.families import FAMILIES, Family, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
 from tallybayes.model import EvidenceWeights, Model, Settings
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
-from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, joined
+from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, described, joined
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
 from tallybayes.schema import Column, Schema, plural
 from tallybayes.sources.tables import TableBatch
@@ -232,10 +232,10 @@ def _trials(batch: TableBatch, column: Column, numeric: str) -> list[str]:
 def _read(column: Column, family: Any, choice: Choice | None) -> Column:
     """The column with its bins, if it is read in bins, and the reason of its family."""
     binned = family is not None and family.name in ("kernel", "binned")
-    reason = column.reason
+    reason, lasting = column.reason, column.lasting
     if choice is not None and column.kind == "numeric" and not reason.startswith("constant"):
-        reason = f"{reason}; {choice.reason}"
-    return replace(column, edges=column.edges if binned else None, reason=reason)
+        reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {described(choice.family)}"
+    return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
 
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
@@ -338,7 +338,7 @@ def _paired(
     if not found:
         return plan, model
     columns = [pairing.with_reason(pairing.pair_column(grid.parts[c.left], grid.parts[c.right]), c.gain) for c in found]
-    families = {column.name: pairing.Pair(c.strength) for column, c in zip(columns, found, strict=True)}
+    families = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
     both = _PairModel.counted(batch, model, columns, families, n_jobs)
     joint = rows.joined(_left_out(both.model, sample, both.places, range(len(columns))))
     centre = np.concatenate((np.ones(len(names) + 1), np.zeros(len(columns))))

@@ -115,7 +115,7 @@ def choose(judge: Judge, tally: Tally, column: int, names: list[str]) -> Choice:
     for name in names:
         block = "kernel" if name == "binned" else name  # both read the same fine counts
         place = list(tally.blocks[block].columns).index(column)
-        summary = tally.blocks[block].summary.select(np.array([place]))
+        summary: Any = tally.blocks[block].summary.select(np.array([place]))
         trial = judge.of_column(columns_of(judge.blocks[block].x, [place]))
         family = _with_settings(name, trial, summary)
         loss = trial.loss(family, summary)
@@ -138,7 +138,7 @@ def _with_settings(name: str, trial: Trial, summary: Any) -> Family:
         family = min((replace(family, bandwidth=h) for h in widths), key=lambda f: trial.loss(f, summary))
     if name in ("kernel", "binned", "hierarchical"):
         family = min((replace(family, strength=s) for s in STRENGTHS), key=lambda f: trial.loss(f, summary))
-    return family  # type: ignore[no-any-return]
+    return family
 
 
 def joined(families: list[Any]) -> Family:
@@ -147,6 +147,6 @@ def joined(families: list[Any]) -> Family:
     lists = {
         f.name: tuple(float(np.ravel(getattr(each, f.name))[0]) for each in families)
         for f in fields(first)
-        if f.name in BY_COLUMN and not (first.name == "zero_inflated")
+        if f.name in BY_COLUMN and first.name != "zero_inflated"
     }
     return replace(first, **lists) if lists else first

@@ -125,6 +125,12 @@ def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
     return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
 
 
+def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The nearest whole numbers, within what an integer column can hold."""
+    limit = 2.0**62
+    return np.rint(np.clip(values, -limit, limit)).astype(np.int64)
+
+
 def profile(name: str, values: Values) -> Profile:
     """Look at a column: how much is missing, and its levels or its range."""
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
