@@ -156,6 +156,7 @@ DENSE = {
     "bool": Form(lambda x: x > 0, lambda x: (x > 0).astype(np.float64)),
     **{t.__name__: _integers(t) for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint64)},
 }
+FLOATS = ("float64", "float32", "float16", "object", "fortran", "fortran32", "apart", "packed", "read-only")
 SPARSE = {
     "csr": _csr(np.float64, np.int32),
     "csr-float32": _csr(np.float32, np.int32),
@@ -275,7 +276,9 @@ ENTRIES = {
     ),
     # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
     "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
-    "lognormal": Entry("numeric", _positive, DENSE, (Lognormal(), Lognormal(0.1)), anchor=SPREAD),
+    "lognormal": Entry(
+        "numeric", _positive, {name: DENSE[name] for name in FLOATS}, (Lognormal(), Lognormal(0.1)), anchor=SPREAD
+    ),
     "exponential": Entry("numeric", _amounts, DENSE, (Exponential(), Exponential(0.3))),
     "zero_inflated": Entry(
         "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD

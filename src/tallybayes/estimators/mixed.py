@@ -268,7 +268,7 @@ class NaiveBayes(BaseNB):
         few = batch.n_rows < LEAST_ROWS
         if few and not self.classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
             warnings.warn(
-                f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from, so the model is the classical one",
+                f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
                 UserWarning,
                 stacklevel=4,
             )
@@ -290,9 +290,8 @@ class NaiveBayes(BaseNB):
         for name, places in blocks_of(schema, family).items():
             for j, p in enumerate(places):
                 column = schema.columns[p]
-                if column.name in family or column.kind == "count":
-                    told[column.name] = for_columns(settings.families[name], [j])
-                elif self.alpha is not None and name == "categorical":
+                smoothed = self.alpha is not None and name == "categorical"
+                if smoothed or column.name in family or column.kind == "count":
                     told[column.name] = for_columns(settings.families[name], [j])
         category = (
             Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None

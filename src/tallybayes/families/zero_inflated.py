@@ -7,7 +7,7 @@ yes-or-no for being zero and one for the others, to which a zero is a hole.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ class Spiked:
         return {**self.other.arrays(), **rest}
 
 
-class SpikedParameters(NamedTuple):
+@dataclass(frozen=True)
+class SpikedParameters:
     """Parameters of both families."""
 
     other: Any
