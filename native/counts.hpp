@@ -235,4 +235,33 @@ TB_INLINE Index normalise(double* evidence, Index n, Index n_classes, const doub
     return forbidden;
 }
 
+// The E-step: turns log joints into shares of each row's weight in place, and adds up w log sum exp. A row with the
+// code k shares among the components of class k only (group[c] == k), a row with the code -1 among all. A row that
+// they all forbid is shared as the fallback says and makes the sum -inf.
+TB_INLINE double responsibilities(double* joint, Index n, Index n_components, const double* fallback,
+                                  const std::int32_t* group, const std::int32_t* codes, const double* weight) {
+    double total = 0.0;
+    for (Index i = 0; i < n; ++i) {
+        double* score = joint + i * n_components;
+        const std::int32_t code = codes[i];
+        double top = kImpossible, sum = 0.0;
+        for (Index c = 0; c < n_components; ++c) {
+            if (code >= 0 && group[c] != code) score[c] = kImpossible;
+            top = score[c] > top ? score[c] : top;
+        }
+        const bool allowed = top > kImpossible;
+        if (!allowed)
+            for (Index c = 0; c < n_components; ++c)
+                if (code < 0 || group[c] == code) score[c] = fallback[c], top = fallback[c] > top ? fallback[c] : top;
+        if (!(top > kImpossible) || !(weight[i] > 0.0)) {
+            for (Index c = 0; c < n_components; ++c) score[c] = 0.0;
+        } else {
+            for (Index c = 0; c < n_components; ++c) sum += score[c] = std::exp(score[c] - top);
+            for (Index c = 0; c < n_components; ++c) score[c] *= weight[i] / sum;
+        }
+        if (weight[i] > 0.0) total += allowed ? weight[i] * (top + std::log(sum)) : kImpossible;
+    }
+    return total;
+}
+
 }  // namespace tb

@@ -235,4 +235,10 @@ NB_MODULE(_native, m) {
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k, "scores do not fit the prior");
         return tb::normalise(evidence.data(), n, k, log_prior.data(), fallback.data(), logs);
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "logs"_a, Release());
+    m.def("responsibilities", [](const Out& joint, const Vector<double>& fallback, const Codes& group, const Codes& codes, const Vector<double>& weight) {
+        const Index n = rows(joint), k = cols(joint);
+        require(k > 0 && rows(fallback) == k && rows(group) == k, "scores do not fit the components");
+        require(rows(codes) == n && rows(weight) == n, "labels and weights must have one entry a row");
+        return tb::responsibilities(joint.data(), n, k, fallback.data(), group.data(), codes.data(), weight.data());
+    }, "joint"_a.noconvert(), "fallback"_a.noconvert(), "group"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), Release());
 }

@@ -196,3 +196,13 @@ def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDAr
 def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) -> int:
     """Turn log likelihoods into posteriors (or their logs) in place; answers how many rows every class forbids."""
     return int(_native.normalise(evidence, log_prior, fallback, logs))
+
+
+def responsibilities(
+    joint: Array, fallback: Array, group: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
+) -> float:
+    """Turn log joints (n, C) into shares of each row's weight in place; answers Σ w log Σ_c P(x, c).
+
+    A row of class k is shared among its components, those whose ``group`` is k; a row of code −1 among all.
+    """
+    return float(_native.responsibilities(joint, fallback, group, codes, weight))

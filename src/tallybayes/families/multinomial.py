@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, totals
+from tallybayes.families._family import by_slices, left_of, per_column, totals, weighed_logs
 from tallybayes.families._linear import (
     Entries,
     Linear,
@@ -95,6 +95,9 @@ class Multinomial:
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         return log_factorials(row_totals(x)[:, None]) - log_factorials(x)
+
+    def log_penalty(self, params: Words) -> float:
+        return weighed_logs(per_column(self.alpha, len(params.log_theta))[:, None], params.log_theta)
 
     def linear(self, params: Words) -> tuple[Array, Array]:
         return params.weights()
