@@ -27,7 +27,7 @@ from tallybayes.batch import Array, Batch, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.model import CHUNK, Model
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.schema import Schema, plural
+from tallybayes.schema import plural
 from tallybayes.tally import Tally, count
 
 UNKNOWN = np.int32(-1)  # code of a row whose class is not known
@@ -59,20 +59,6 @@ class Learned:
     def __repr__(self) -> str:
         end = "converged in" if self.converged else "not converged after"
         return f"Learned({end} {plural(self.n_iter, 'step')}, log likelihood {self.log_likelihood_path[-1]:.6g})"
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """Classes of several components each: the posterior of a class is the sum of its components'."""
-
-    group: tuple[int, ...]  # class code of each component
-
-    def apply(self, log_posterior: Array) -> Array:
-        """Log P(y | x), shape (n, K), from that of the components (n, C)."""
-        pooled = np.full((len(log_posterior), max(self.group) + 1), -np.inf)
-        for c, k in enumerate(self.group):
-            np.logaddexp(pooled[:, k], log_posterior[:, c], out=pooled[:, k])
-        return pooled
 
 
 def learn(
@@ -123,7 +109,7 @@ def learn(
     check_steps(max_iter, tol)
     groups = np.arange(start.n_classes) if group is None else np.asarray(group)
     rows = batch.rows(0, batch.n_rows)  # a lazy source would encode its cells again at every step
-    codes, weight = _codes_and_weight(rows)
+    codes, weight = codes_and_weight(rows)
     total = float(weight.sum())
     if not total > 0:
         raise DataError("the rows weigh nothing: nothing can be learned from them")
@@ -196,7 +182,7 @@ def responsibilities(model: Model, batch: Rows, group: Sequence[int] | None = No
     """P(component | x, and the label where there is one), shape (n, C)."""
     groups = np.arange(model.n_classes) if group is None else np.asarray(group)
     rows = replace(batch.rows(0, batch.n_rows), schema=model.schema)
-    codes, _ = _codes_and_weight(rows)
+    codes, _ = codes_and_weight(rows)
     return shared(model, rows, groups.astype(np.int32), codes, np.ones(rows.n_rows))[0]
 
 
@@ -211,35 +197,9 @@ def log_penalty(model: Model) -> float:
     return own
 
 
-def parted(model: Model, batch: Rows, n_components: int, rng: np.random.Generator) -> tuple[Model, tuple[int, ...]]:
-    """A model with several components for each class, told apart at random, and the class of each component.
-
-    Each labelled row is shared at random among the components of its class (Nigam et al. 2000).
-    """
-    rows = batch.rows(0, batch.n_rows)
-    codes, weight = _codes_and_weight(rows)
-    counted = np.bincount(codes[(codes >= 0) & (weight > 0)], minlength=model.n_classes)
-    if (counted < n_components).any():
-        label = model.schema.classes[int(np.argmin(counted))]
-        raise DataError(
-            f"class {label!r} has {plural(int(counted.min()), 'labelled row')}, too few for "
-            f"{plural(n_components, 'component')}; use a smaller components_per_class"
-        )
-    group = tuple(np.repeat(np.arange(model.n_classes), n_components).tolist())
-    classes = tuple((label, j) for label in model.schema.classes for j in range(n_components))
-    draws = rng.dirichlet(np.ones(n_components), size=rows.n_rows)
-    share = np.where(np.asarray(group) == codes[:, None], np.tile(draws, model.n_classes), 0.0) * weight[:, None]
-    schema = Schema(model.schema.columns, classes)
-    tally = count(replace(rows, schema=schema, labels=Labels.soft(share)), model.settings.families)
-    prior = model.settings.prior
-    if not isinstance(prior, str):  # the components of a class share its probability
-        prior = {(label, j): p / n_components for label, p in prior.items() for j in range(n_components)}
-    return Model(replace(model.settings, prior=prior), tally), group
-
-
 def weighing(batch: Batch, unlabelled_weight: float) -> Batch:
     """The same rows, those without a label weighing so many times as much."""
-    codes, weight = _codes_and_weight(batch)
+    codes, weight = codes_and_weight(batch)
     return replace(batch, labels=Labels(codes, np.where(codes < 0, unlabelled_weight, 1.0) * weight))
 
 
@@ -262,7 +222,7 @@ def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Lea
     float
     """
     rows = batch.rows(0, batch.n_rows)
-    codes, weight = _codes_and_weight(rows)
+    codes, weight = codes_and_weight(rows)
     known = rows.take(np.flatnonzero((codes >= 0) & (weight > 0)))
     assert known.labels is not None
     own = np.arange(known.n_rows), known.labels.codes
@@ -276,7 +236,8 @@ def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Lea
     return WEIGHTS[int(np.argmin(losses))]
 
 
-def _codes_and_weight(rows: Batch) -> tuple[NDArray[np.int32], Array]:
+def codes_and_weight(rows: Batch) -> tuple[NDArray[np.int32], Array]:
+    """The class code of each row, −1 where it is not known, and how much the row counts."""
     labels = rows.labels
     if labels is None:
         return np.full(rows.n_rows, UNKNOWN), np.ones(rows.n_rows)

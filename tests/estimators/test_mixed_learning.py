@@ -13,6 +13,7 @@ import pytest
 
 from tallybayes import NaiveBayes
 from tallybayes.errors import ColumnWarning, DataError, SchemaError, SettingError, UnlearnError
+from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.sources.tables import TableBatch
 
 from ..frames import birds, every_form, taken
@@ -845,9 +846,9 @@ def test_each_parameter_changes_the_answer(change: dict[str, Any]) -> None:
 
 
 def test_every_parameter_is_tested() -> None:
-    """`decay`, `strict` and `n_jobs` have tests of their own."""
+    """`decay`, `strict`, `n_jobs` and what is done with unlabelled rows have tests of their own."""
     tested = {name for change in CHANGES for name in change}
-    assert tested | {"decay", "strict", "n_jobs"} == set(NaiveBayes().get_params())
+    assert tested | {"decay", "strict", "n_jobs", *LearnsUnlabelled._em_constraints} == set(NaiveBayes().get_params())
 
 
 @pytest.mark.parametrize(

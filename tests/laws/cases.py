@@ -206,7 +206,11 @@ ENTRIES = {
         ),
     ),
     "multinomial": Entry(
-        "count", _amounts, DENSE | SPARSE, (Multinomial(), Multinomial(0.0), Multinomial(0.3)), holes=False
+        "count",
+        _amounts,
+        DENSE | SPARSE,
+        (Multinomial(), Multinomial(0.0), Multinomial(0.3), Multinomial(0.3, document_length=3.0)),
+        holes=False,
     ),
     "complement": Entry(
         "count",

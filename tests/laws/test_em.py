@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import tallybayes.em
-from tallybayes import em
+from tallybayes import components, em
 from tallybayes.batch import Labels
 from tallybayes.model import Model
 
@@ -105,7 +105,7 @@ def test_the_form_of_the_matrix_makes_no_difference(case, form):
 def test_components_of_a_class_pool_their_posteriors(case):
     table = case.random_table(120, weights=(1.0,))
     batch = partly_labelled(case, table, np.arange(120) < 60)
-    parts, group = em.parted(case.model(table), batch, 2, np.random.default_rng(0))
+    parts, group = components.parted(case.model(table), batch, 2, np.random.default_rng(0))
     found = em.learn(parts, batch, group=group, tol=0.0, max_iter=10)
     assert found.model.schema.classes == tuple((k, j) for k in CLASSES for j in (0, 1))
     assert (np.diff(found.log_likelihood_path) >= 0).all()
@@ -113,7 +113,7 @@ def test_components_of_a_class_pool_their_posteriors(case):
     assert_allclose(share.sum(axis=1), 1.0)
     own = share.reshape(120, 3, 2).sum(axis=2)
     assert_allclose(own[np.arange(60), table.codes[:60]], 1.0)
-    pooled = replace(found.model, settings=replace(found.model.settings, calibration=em.Pooled(group)))
+    pooled = replace(found.model, settings=replace(found.model.settings, calibration=components.Pooled(group)))
     assert_allclose(pooled.posterior(batch), found.model.posterior(batch).reshape(120, 3, 2).sum(axis=2), atol=1e-12)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from tallybayes import em
+from tallybayes import components, em
 from tallybayes.batch import Array, Batch, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.model import Model
@@ -144,7 +144,7 @@ class LearnsUnlabelled:
         absent = start.tally.class_weight == 0
         if absent.any():
             raise DataError(
-                f"class {self.classes_[int(np.argmax(absent))]!r} has no labelled row that counts, so there is "
+                f"class {start.schema.classes[int(np.argmax(absent))]!r} has no labelled row that counts, so there is "
                 "nothing to start from; label one, or take the class out"
             )
         rows = batch.rows(0, batch.n_rows)
@@ -155,14 +155,14 @@ class LearnsUnlabelled:
         rows = em.weighing(rows, self._chosen_weight(start, rows))
         group = None
         if self.components_per_class > 1:
-            start, group = em.parted(start, rows, int(self.components_per_class), np.random.default_rng(0))
+            start, group = components.parted(start, rows, int(self.components_per_class), np.random.default_rng(0))
         if before is not None and _alike(before.schema, start.schema):
             start = replace(start, tally=before.tally)
         found = self._climb(start, rows, group, report=self._report if self.verbose else None)
         self._group, model = group, found.model
         self.model_ = model
         if group is not None:
-            self.model_ = replace(model, settings=replace(model.settings, calibration=em.Pooled(group)))
+            self.model_ = replace(model, settings=replace(model.settings, calibration=components.Pooled(group)))
         self._keep_path(found)
         self._guessed = True
         if self.keep_responsibilities:
@@ -191,7 +191,7 @@ class LearnsUnlabelled:
     def _pooled(self, log_joint: Array) -> Array:
         """Log joints of the classes, where those of components were computed."""
         group = getattr(self, "_group", None)
-        return log_joint if group is None else em.Pooled(group).apply(log_joint)
+        return log_joint if group is None else components.Pooled(group).apply(log_joint)
 
     def _pooled_weight(self, weight: Array) -> Array:
         """Weight of the classes, where that of components was counted."""
