@@ -12,6 +12,7 @@ _HOME = {
     "BernoulliNB": "estimators",
     "CategoricalNB": "estimators",
     "ComplementNB": "estimators",
+    "GaussianDiscriminant": "estimators.discriminant",
     "GaussianNB": "estimators",
     "MultinomialNB": "estimators",
     "NaiveBayes": "estimators.mixed",

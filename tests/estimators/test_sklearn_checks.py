@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tallybayes import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    GaussianDiscriminant,
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
@@ -39,6 +41,9 @@ ESTIMATORS = [
     GaussianNB(unlabelled="ignore"),
     NaiveBayes(unlabelled="ignore"),
     MultinomialNB(document_length=10.0),
+    GaussianDiscriminant(),
+    GaussianDiscriminant(covariance="full", shrinkage="auto"),
+    GaussianDiscriminant(covariance="diagonal"),
     NaiveBayesMixture(random_state=0),
     NaiveBayesMixture(estimator=GaussianNB(), random_state=0),
 ]
@@ -57,6 +62,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.RankWarning")  # some checks have more columns than rows
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
-from tallybayes.families import Bernoulli, Categorical, Complement, Family, Gaussian, Multinomial, Poisson
+from tallybayes.families import Bernoulli, Categorical, Complement, Family, Gaussian, Multinomial, Multinormal, Poisson
 from tallybayes.model import Model, Settings
 from tallybayes.schema import Column, Kind, Schema, positions
 from tallybayes.sources.arrays import one_block
@@ -188,6 +188,20 @@ ENTRIES = {
         DENSE,
         (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
         anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),  # the spread of a column must not hang on a single row
+    ),
+    "multinormal": Entry(
+        "numeric",
+        _numbers,
+        DENSE,
+        (
+            Multinormal(),
+            Multinormal("full"),
+            Multinormal("diagonal"),
+            Multinormal("spherical"),
+            Multinormal(shrinkage=0.3),
+            Multinormal("full", shrinkage="auto"),
+        ),
+        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),
     ),
     "bernoulli": Entry(
         "boolean", _signed, DENSE | SPARSE, (Bernoulli(), Bernoulli(0.0), Bernoulli(0.3), Bernoulli(threshold=0.5))

@@ -6,10 +6,21 @@ from tallybayes.families.categorical import Categorical
 from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.multinormal import Multinormal
 from tallybayes.families.poisson import Poisson
 
 FAMILIES: dict[str, type] = {
-    family.name: family for family in (Gaussian, Bernoulli, Categorical, Multinomial, Complement, Poisson)
+    family.name: family for family in (Gaussian, Bernoulli, Categorical, Multinomial, Complement, Poisson, Multinormal)
 }
 
-__all__ = ["FAMILIES", "Bernoulli", "Categorical", "Complement", "Family", "Gaussian", "Multinomial", "Poisson"]
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "Categorical",
+    "Complement",
+    "Family",
+    "Gaussian",
+    "Multinomial",
+    "Multinormal",
+    "Poisson",
+]
