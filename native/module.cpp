@@ -93,6 +93,9 @@ TB_INTEGERS(TB_INTEGER_CLONES)
 #define TB_CSR_CLONES(T, I)                                                                                        \
     TB_CLONES Index run_csr(const tb::Csr<T, I>& x, Index k, bool binary, double t, const double* w, double* out) { \
         return binary ? tb::csr_scores<T, I, true>(x, k, t, w, out) : tb::csr_scores<T, I, false>(x, k, t, w, out); \
+    }                                                                                                              \
+    TB_CLONES Index run_shares(const tb::Csr<T, I>& x, const double* w, Index k, bool binary, double t, double* out) { \
+        return binary ? tb::csr_shares<T, I, true>(x, w, k, t, out) : tb::csr_shares<T, I, false>(x, w, k, t, out); \
     }
 TB_CSR_CLONES(float, std::int32_t)
 TB_CSR_CLONES(float, std::int64_t)
@@ -197,8 +200,7 @@ void bind_sparse(nb::module_& m) {
     m.def("csr_sums_soft", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Table<double>& weights, bool binary, double threshold, const Out& count) {
         const auto x = csr<T, I>(data, column, start, rows(count));
         const auto labels = soft(weights, x.n, cols(count));
-        return binary ? tb::csr_sums<T, I, tb::Soft, true>(x, labels, cols(count), threshold, count.data())
-                      : tb::csr_sums<T, I, tb::Soft, false>(x, labels, cols(count), threshold, count.data());
+        return run_shares(x, labels.weight, cols(count), binary, threshold, count.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), Release());
     m.def("csr_scores", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, bool binary, double threshold, const Table<double>& slope, const Out& out) {
         const auto x = csr<T, I>(data, column, start, rows(slope));

@@ -167,7 +167,7 @@ class _Step:
         """Rows worth counting at a time: enough that adding up the tallies costs little beside."""
         cells = sum(a.size for b in model.tally.blocks.values() for a in b.summary.arrays().values())
         touched = max(1.0, self.rows.size * model.n_classes / max(self.rows.n_rows, 1))
-        return max(CHUNK, int(4 * cells / touched))
+        return max(CHUNK, int(16 * cells / touched))
 
 
 def shared(

@@ -390,7 +390,7 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         Evaluation
         """
         check_is_fitted(self)
-        if method != "test":
+        if not (isinstance(method, str) and method == "test"):
             self._refuse_components("leave-one-out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         if not isinstance(method, str):

@@ -46,8 +46,10 @@ class BernoulliNB(DiscreteNB):
         likeliest.
     components_per_class : int, default=1
         Mixture components of each class, with "em".
-    max_iter, tol : int and float, default=100 and 1e-3
-        Most steps of "em"; they end when one gains less than `tol` in log likelihood a row.
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
     warm_start : bool, default=False
         Begin with the model of the last fit instead of that of the labelled rows.
     keep_responsibilities : bool, default=False

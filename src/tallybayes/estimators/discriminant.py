@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.batch import Array, Rows
 from tallybayes.errors import ColumnWarning, DataError, RankWarning
 from tallybayes.estimators._base import BaseNB, given_prior
-from tallybayes.families.multinormal import Ellipsoids, Multinormal
+from tallybayes.families.multinormal import LEAST, Ellipsoids, Multinormal
 from tallybayes.model import Prior
 
 
@@ -119,7 +119,8 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _family(self) -> Multinormal:
         given: Any = self.shrinkage
-        return Multinormal(self.covariance, given if given is None or isinstance(given, str) else float(given))
+        number = given is not None and not isinstance(given, str)
+        return Multinormal(self.covariance, float(given) if number else given)
 
     def _prior(self, classes: NDArray[Any]) -> Prior:
         if isinstance(self.prior, (str, Mapping)):
@@ -202,7 +203,8 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         within = Multinormal("shared", self._family().shrinkage).estimate(self._summary).covariance[0]
         unit = np.where(params.scale > 0, params.scale, 1.0)
         value, axes = np.linalg.eigh(within / np.outer(unit, unit))
-        white = np.where(params.scale > 0, 1.0 / unit, 0.0)[:, None] * (axes / np.sqrt(value))
+        varied = value > 2.0 * LEAST  # no direction is taken where nothing varies within the classes
+        white = np.where(params.scale > 0, 1.0 / unit, 0.0)[:, None] * np.where(varied, axes / np.sqrt(value), 0.0)
         share = columns.weight / np.maximum(columns.weight.sum(axis=0), np.finfo(float).tiny)
         apart = np.sqrt(share) * (params.mean - columns.merged().mean)
         _, spread, directions = np.linalg.svd(apart @ white, full_matrices=False)
