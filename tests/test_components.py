@@ -47,7 +47,7 @@ def test_posteriors_of_components_are_pooled() -> None:
 
 def test_components_are_numbered_from_the_heaviest() -> None:
     share = np.eye(3)[np.repeat([2, 0, 1, 2], 30)]
-    model = components.in_order(components.of_shares(SETTINGS, batch(), (0, 1, 2), share))
+    model = components.in_order(components.of_shares(SETTINGS, batch(), (0, 1, 2), share), batch())
     np.testing.assert_array_equal(model.tally.class_weight, [60, 30, 30])
     np.testing.assert_allclose(model.parameters["gaussian"].mean[:, 0], [30, 20, 40], atol=1.0)
     assert model.schema.classes == (0, 1, 2)

@@ -78,6 +78,17 @@ def start(settings: Settings, rows: Batch, n: int, how: str, rng: np.random.Gene
     return _seeded(flat, rows, weight, seeds(flat, rows, weight, n, rng))
 
 
+def widened(model: Model, rows: Batch) -> Model:
+    """The model with a little of all rows in each class: where labels are few, a class would begin without a width.
+
+    Only the first shares are taken from it. A class of one labelled row would otherwise be a point that no other row
+    is near to.
+    """
+    _, weight = em.codes_and_weight(rows)
+    share = np.repeat(BACKGROUND / weight.sum() * weight[:, None], model.n_classes, axis=1)
+    return replace(model, tally=model.tally + of_shares(model.settings, rows, model.schema.classes, share).tally)
+
+
 def parted(model: Model, batch: Rows, n: int, rng: np.random.Generator) -> tuple[Model, tuple[int, ...]]:
     """A model with several components for each class, and the class of each component.
 
@@ -124,9 +135,13 @@ def revived(model: Model, rows: Batch) -> Model | None:
     return of_shares(model.settings, rows, model.schema.classes, share)
 
 
-def in_order(model: Model) -> Model:
-    """The same components numbered from the heaviest on, so that equal runs number them alike."""
+def in_order(model: Model, rows: Batch) -> Model:
+    """The same components numbered from the heaviest on, equal ones by their first row: runs number them alike."""
     columns, classes = model.schema.columns, model.schema.classes
-    order = np.argsort(-model.tally.class_weight, kind="stable")
+    best = model.predict(replace(rows, schema=model.schema))
+    first = np.full(model.n_classes, rows.n_rows)
+    np.minimum.at(first, best, np.arange(rows.n_rows))
+    weight = model.tally.class_weight
+    order = np.lexsort((first, -np.round(weight / weight.sum(), 6)))
     sorted_ = model.tally.align(Schema(columns, tuple(classes[c] for c in order)))
     return replace(model, tally=replace(sorted_, schema=Schema(columns, tuple(range(len(order))))))

@@ -31,7 +31,7 @@ from tallybayes.schema import plural
 from tallybayes.tally import Tally, count
 
 UNKNOWN = np.int32(-1)  # code of a row whose class is not known
-WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # weights of unlabelled rows that "auto" tries
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 1.0)  # weights of unlabelled rows that "auto" tries
 
 Report = Callable[[int, float], None]  # told the number of each step and what it reached
 

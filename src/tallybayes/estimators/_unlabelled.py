@@ -158,6 +158,8 @@ class LearnsUnlabelled:
             start, group = components.parted(start, rows, int(self.components_per_class), np.random.default_rng(0))
         if before is not None and _alike(before.schema, start.schema):
             start = replace(start, tally=before.tally)
+        else:
+            start = components.widened(start, rows)
         found = self._climb(start, rows, group, report=self._report if self.verbose else None)
         self._group, model = group, found.model
         self.model_ = model
@@ -172,7 +174,11 @@ class LearnsUnlabelled:
         """How much an unlabelled row counts beside a labelled one."""
         if not isinstance(self.unlabelled_weight, str):
             return float(self.unlabelled_weight)
-        self.unlabelled_weight_ = em.best_weight(start, rows, self._climb)
+
+        def learned(begun: Model, weighed: Batch) -> em.Learned:
+            return self._climb(components.widened(begun, weighed), weighed)
+
+        self.unlabelled_weight_ = em.best_weight(start, rows, learned)
         return self.unlabelled_weight_
 
     def _climb(self, start: Model, rows: Batch, group: Any = None, report: em.Report | None = None) -> em.Learned:

@@ -77,7 +77,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
     >>> from tallybayes import NaiveBayesMixture
     >>> guests = {"age": [21, 23, 22, 64, 61, None], "meal": ["pizza", "pizza", "pasta", "soup", "soup", "soup"]}
     >>> NaiveBayesMixture(2, random_state=0).fit_predict(guests)
-    array([1, 1, 1, 0, 0, 0])
+    array([0, 0, 0, 1, 1, 1])
     """
 
     model_: Model
@@ -143,7 +143,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
             reader, rows, settings = self._read(X, sample_weight)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4))
             found = self._found(settings, rows, rng)
-            reader.model_ = self.model_ = components.in_order(found.model)
+            reader.model_ = self.model_ = components.in_order(found.model, rows)
             reader.classes_ = np.arange(self.model_.n_classes)
             reader._guessed = True
             self.classifier_, self.n_components_ = reader, self.model_.n_classes
