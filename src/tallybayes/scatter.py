@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,7 +142,7 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
     x, w = x[weight > 0], weight[weight > 0][:, None]
     d, total = x.shape[1], float(w.sum())
     if not len(x):
-        return Scatter(np.zeros((1, 1, 1)), np.zeros((1, d, 1)), np.zeros((1, d, d)))
+        return nothing(1, d)
     seen = ~np.isnan(x)
     if seen.all():
         mean = (w * x).sum(axis=0) / total
@@ -156,3 +157,17 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
     off = np.divide((w * z).T @ there, met, out=np.zeros((d, d)), where=met > 0)  # how far the pair's mean is off
     mean = np.where(met > 0, middle[:, None] + off, 0.0)
     return Scatter(met[None], mean[None], ((w * z).T @ z - met * off * off.T)[None])
+
+
+def nothing(n_classes: int, d: int) -> Scatter:
+    """The scatter of no rows."""
+    return Scatter(np.zeros((n_classes, 1, 1)), np.zeros((n_classes, d, 1)), np.zeros((n_classes, d, d)))
+
+
+def stacked(parts: Sequence[Scatter]) -> Scatter:
+    """Classes put side by side; one with holes makes all keep their weights pair by pair."""
+    names = ("weight", "mean", "product")
+    if all(part.complete for part in parts):
+        return Scatter(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    fields = ([np.broadcast_to(getattr(part, name), part.product.shape) for part in parts] for name in names)
+    return Scatter(*(np.concatenate(field) for field in fields))

@@ -36,7 +36,7 @@ class Told:
         if labels.dtype.kind == "O":
             known = np.fromiter((not is_hole(v) for v in labels), dtype=bool, count=len(labels))
             whole = np.array(list(labels[known]) or [0])  # numbers or text again, where they are all of a kind
-            if whole.dtype.kind in "iubU" and len({type(v) for v in labels[known]}) == 1:
+            if whole.ndim == 1 and whole.dtype.kind in "iubU" and len({type(v) for v in labels[known]}) == 1:
                 plain = np.zeros(len(labels), dtype=whole.dtype)
                 plain[known] = whole
                 labels = plain

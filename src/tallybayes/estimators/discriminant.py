@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.batch import Array, Rows
 from tallybayes.errors import ColumnWarning, DataError, RankWarning
 from tallybayes.estimators._base import BaseNB, given_prior
-from tallybayes.families.multinormal import LEAST, Ellipsoids, Multinormal
+from tallybayes.families._ellipsoids import LEAST, Ellipsoids
+from tallybayes.families.multinormal import Multinormal
 from tallybayes.model import Prior
 
 

@@ -16,26 +16,10 @@ from numpy.typing import NDArray
 from tallybayes.batch import Array, Labels
 from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError, bad_number
 from tallybayes.families import _downdate
-from tallybayes.scatter import Scatter, scatter_of
+from tallybayes.families._ellipsoids import LEAST, Ellipsoids
+from tallybayes.scatter import Scatter, nothing, scatter_of, stacked
 
 SLICE = 1 << 14  # rows summed at a time
-LEAST = 1e-9  # least variance of any direction, as a share of the columns' variance over all rows
-
-
-@dataclass(frozen=True)
-class Ellipsoids:
-    """Parameters of a multinormal block. A column that never varied is no evidence."""
-
-    mean: Array  # (K, d)
-    covariance: Array  # (K, d, d), or (1, d, d) where all classes share it
-    scale: Array  # (d,) spread of each column over all rows; zero where it is no evidence
-    rank: NDArray[np.intp]  # (K,) or (1,) directions in which the class varies
-    shrinkage: Array  # (K,) or (1,)
-
-    @property
-    def evidence(self) -> NDArray[np.intp]:
-        """Columns that say something."""
-        return np.flatnonzero(self.scale > 0)
 
 
 @dataclass(frozen=True)
@@ -65,10 +49,10 @@ class Multinormal:
     name: ClassVar[str] = "multinormal"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
-        found = _nothing(n_classes, x.shape[1])
+        found = nothing(n_classes, x.shape[1])
         for first in range(0, len(x), SLICE):
             part, these = _numbers(x[first : first + SLICE], first), labels.rows(first, first + SLICE)
-            found = found + _stacked([scatter_of(part[own], w) for own, w in _by_class(these, n_classes)])
+            found = found + stacked([scatter_of(part[own], w) for own, w in _by_class(these, n_classes)])
         if not np.isfinite(found.product).all():
             column = int(np.argwhere(~np.isfinite(found.product))[0, 1])
             row = int(np.nanargmax(np.abs(x[:, column])))
@@ -122,8 +106,8 @@ class Multinormal:
 
     def log_prob(self, params: Ellipsoids, x: NDArray[Any]) -> Array:
         out = np.zeros((len(x), len(params.mean)))
-        for rows, columns, z in _patterns(params, _numbers(x)):
-            for k, (white, log_norm) in enumerate(_whitened(params, columns)):
+        for rows, columns, z in params.patterns(_numbers(x)):
+            for k, (white, log_norm) in enumerate(params.whitened(columns)):
                 deviation = (z - params.mean[k, columns]) / params.scale[columns]
                 with np.errstate(over="ignore"):  # beyond all measure is −inf
                     out[rows, k] = log_norm - 0.5 * ((deviation @ white) ** 2).sum(axis=1)
@@ -132,8 +116,8 @@ class Multinormal:
     def contributions(self, params: Ellipsoids, x: NDArray[Any]) -> Array:
         """Each column's part in the sum z_i (Σ⁻¹ z)_i, and an even share of the constant."""
         out = np.zeros((len(x), *params.mean.shape))
-        for rows, columns, z in _patterns(params, _numbers(x)):
-            for k, (white, log_norm) in enumerate(_whitened(params, columns)):
+        for rows, columns, z in params.patterns(_numbers(x)):
+            for k, (white, log_norm) in enumerate(params.whitened(columns)):
                 deviation = (z - params.mean[k, columns]) / params.scale[columns]
                 parts = log_norm / max(len(columns), 1) - 0.5 * deviation * (deviation @ white @ white.T)
                 out[rows[:, None], k, columns] = parts
@@ -169,7 +153,7 @@ class Multinormal:
                 "weights; use covariance='shared'"
             )
         columns = params.evidence
-        white, _ = next(_whitened(params, columns))
+        white, _ = params.whitened(columns)[0]
         weights = np.zeros_like(params.mean)
         unit = params.scale[columns]
         weights[:, columns] = (params.mean[:, columns] / unit) @ white @ white.T / unit
@@ -204,10 +188,6 @@ def _numbers(x: NDArray[Any], first: int = 0) -> Array:
     return values
 
 
-def _nothing(n_classes: int, d: int) -> Scatter:
-    return Scatter(np.zeros((n_classes, 1, 1)), np.zeros((n_classes, d, 1)), np.zeros((n_classes, d, d)))
-
-
 def _by_class(labels: Labels, n_classes: int) -> Iterator[tuple[Any, Array]]:
     """Which rows count for each class, and how much."""
     for k in range(n_classes):
@@ -216,41 +196,3 @@ def _by_class(labels: Labels, n_classes: int) -> Iterator[tuple[Any, Array]]:
         else:
             own = labels.codes == k
             yield own, labels.weight[own]
-
-
-def _stacked(parts: list[Scatter]) -> Scatter:
-    """Classes put side by side; one with holes makes all keep their weights pair by pair."""
-    d = parts[0].product.shape[1]
-    if all(part.complete for part in parts):
-        return Scatter(*(np.concatenate([getattr(part, f) for part in parts]) for f in ("weight", "mean", "product")))
-    whole = (1, d, d)
-    fields = ([np.broadcast_to(getattr(part, f), whole) for part in parts] for f in ("weight", "mean", "product"))
-    return Scatter(*(np.concatenate(field) for field in fields))
-
-
-def _patterns(params: Ellipsoids, x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Array]]:
-    """Rows that have values in the same columns: their numbers, those columns and their cells."""
-    evidence = params.evidence
-    seen = ~np.isnan(x[:, evidence])
-    if seen.all():
-        yield np.arange(len(x)), evidence, x if len(evidence) == x.shape[1] else x[:, evidence]
-        return
-    patterns, which = np.unique(seen, axis=0, return_inverse=True)
-    for p, pattern in enumerate(patterns):
-        rows, columns = np.flatnonzero(which.ravel() == p), evidence[pattern]
-        if len(columns):  # the others are integrated out: the density of some columns is normal, too
-            yield rows, columns, x[np.ix_(rows, columns)]
-
-
-def _whitened(params: Ellipsoids, columns: NDArray[np.intp]) -> Iterator[tuple[Array, float]]:
-    """For each class what turns standardised deviations into independent ones, and the log of the norm."""
-    unit = params.scale[columns]
-    made = None
-    for k in range(len(params.mean)):
-        if made is None or len(params.covariance) > 1:
-            scaled = params.covariance[k % len(params.covariance)][np.ix_(columns, columns)] / np.outer(unit, unit)
-            value, direction = np.linalg.eigh(scaled)
-            value = np.maximum(value, LEAST * 1e-3)
-            log_norm = -0.5 * float(np.log(2.0 * np.pi * value).sum()) - float(np.log(unit).sum())
-            made = direction / np.sqrt(value), log_norm
-        yield made
