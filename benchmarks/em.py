@@ -109,16 +109,16 @@ def plot(scores: dict[int, tuple[list[float], list[float]]], path: str) -> None:
         runs = np.array([scores[n][position] for n in scores])
         axes.fill_between(sizes, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.15, linewidth=0)
         axes.plot(sizes, runs.mean(axis=1), "o-", color=colour)
-        last = runs[1].mean()
-        offset = (0, 12) if position else (0, -16)
-        axes.annotate(name, (sizes[1], last), offset, textcoords="offset points", color=colour, ha="center")
+        offset, side = ((-10, 18), "right") if position else ((14, -12), "left")
+        place = sizes[1], runs[1].mean()
+        axes.annotate(name, place, offset, textcoords="offset points", color=colour, ha=side)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.minorticks_off()
     axes.set(xlabel="labelled documents of 11,314", ylabel="test accuracy", ylim=(0, 1))
     axes.set_title("20 Newsgroups: what unlabelled documents add", loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 # ---------------------------------------------------------------------------------------------- speed

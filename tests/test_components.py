@@ -72,3 +72,17 @@ def test_classes_need_rows_for_their_components() -> None:
     parts, group = components.parted(given, rows, 2, np.random.default_rng(0))
     assert group == (0, 0, 1, 1)
     np.testing.assert_allclose(np.exp(parts.log_prior), [0.1, 0.1, 0.4, 0.4])
+
+
+def test_a_class_of_one_row_begins_with_a_width_whatever_the_unit_of_weight() -> None:
+    codes = np.full(120, em.UNKNOWN)
+    codes[[0, 30]] = 0, 1
+    schema = Schema(NumberedColumns(2, "numeric"), ("a", "b"))
+    found = []
+    for unit in (1.0, 1e-6):
+        rows = replace(batch(), labels=Labels.hard(codes, np.full(120, unit)), schema=schema)
+        told = components.of_shares(SETTINGS, rows, ("a", "b"), unit * (codes[:, None] == [0, 1]))
+        wide = components.widened(told, rows)
+        assert wide.parameters["gaussian"].variance.min() > 10.0 > told.parameters["gaussian"].variance.max()
+        found.append(wide.parameters["gaussian"].variance)
+    np.testing.assert_allclose(*found)

@@ -84,8 +84,9 @@ def widened(model: Model, rows: Batch) -> Model:
     Only the first shares are taken from it. A class of one labelled row would otherwise be a point that no other row
     is near to.
     """
-    _, weight = em.codes_and_weight(rows)
-    share = np.repeat(BACKGROUND / weight.sum() * weight[:, None], model.n_classes, axis=1)
+    codes, weight = em.codes_and_weight(rows)
+    one_row = weight[(codes >= 0) & (weight > 0)].mean()  # what a labelled row weighs
+    share = np.repeat(BACKGROUND * one_row / weight.sum() * weight[:, None], model.n_classes, axis=1)
     return replace(model, tally=model.tally + of_shares(model.settings, rows, model.schema.classes, share).tally)
 
 
