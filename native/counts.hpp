@@ -1,7 +1,7 @@
 // Counting codes, words and events per class, and scoring by table and by linear weights.
 #pragma once
 
-#include "simd.hpp"
+#include "logs.hpp"
 
 namespace tb {
 
@@ -118,6 +118,15 @@ struct Csr {
     const I* column;
     const I* start;
     Index n, d, stored;
+    // What a table has for the columns of a row is far apart in memory: ask for it before it is needed. The column
+    // may be wrong, which is found out when its turn comes: its address is computed and not read.
+    TB_INLINE void ask_ahead(Index p, const double* table, Index stride, Index cells) const {
+        constexpr Index ahead = 8;
+        if (p + ahead >= stored) return;
+        const auto bytes = static_cast<std::uintptr_t>(stride) * sizeof(double);
+        const auto next = reinterpret_cast<std::uintptr_t>(table) + static_cast<std::uintptr_t>(column[p + ahead]) * bytes;
+        for (std::uintptr_t b = 0; b < static_cast<std::uintptr_t>(cells) * sizeof(double); b += 64) TB_PREFETCH(next + b);
+    }
 };
 
 // What a stored value counts for: itself, or with a threshold 1 above it and 0 otherwise.
@@ -174,16 +183,11 @@ TB_INLINE Index csr_shares(const Csr<T, I>& x, const double* weight, Index n_cla
 // out[row][class] += sum over stored entries of f(x) slope[column][class]. A zero adds nothing whatever its slope.
 template <class T, class I, bool binary>
 TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
-    constexpr Index ahead = 8;  // the slopes are far apart in memory: ask for them before they are needed
     for (Index i = 0; i < x.n; ++i) {
         const Index last = static_cast<Index>(x.start[i + 1]);
         double* score = out + i * n_classes;
         for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
-            if (p + ahead < x.stored) {
-                const auto bytes = static_cast<std::uintptr_t>(n_classes) * sizeof(double);
-                const auto next = reinterpret_cast<std::uintptr_t>(slope) + static_cast<std::uintptr_t>(x.column[p + ahead]) * bytes;
-                for (std::uintptr_t b = 0; b < bytes; b += 64) TB_PREFETCH(next + b);
-            }
+            x.ask_ahead(p, slope, n_classes, n_classes);
             if (!fine<T, I, binary>(x, p)) return p;
             const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
             if (amount == 0.0) continue;
@@ -195,8 +199,6 @@ TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold
 }
 
 // ---------------------------------------------------------------------------------------------- posteriors
-
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 // The largest log likelihood of a row among the classes that the prior allows. Taken off before the prior is added:
 // beside a very small likelihood, equal for all classes, the prior would vanish.
@@ -228,31 +230,59 @@ TB_INLINE Index best_class(const double* evidence, Index n, Index n_classes, con
     return forbidden;
 }
 
-// Turns log likelihoods into posteriors (or their logs) in place, subtracting the largest before exponentiating.
+// Turns the log likelihoods of one row into posteriors (or their logs) in place, subtracting the largest before
+// exponentiating. Answers false, with the row as it was, where every class forbids it.
+TB_INLINE bool normalise_row(double* score, Index n_classes, const double* log_prior, bool logs) {
+    const double shift = largest_allowed(score, log_prior, n_classes);
+    if (!(shift > kImpossible)) return false;
+    double top = kImpossible, sum = 0.0;
+    for (Index k = 0; k < n_classes; ++k) {
+        score[k] = (score[k] - shift) + log_prior[k];
+        top = score[k] > top ? score[k] : top;
+    }
+    if (logs) {
+        for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
+        const double log_sum = std::log(sum);  // apart from top, beside which it may vanish
+        for (Index k = 0; k < n_classes; ++k) score[k] = (score[k] - top) - log_sum;
+    } else {
+        for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
+        for (Index k = 0; k < n_classes; ++k) score[k] /= sum;
+    }
+    return true;
+}
+
+// Turns log likelihoods into posteriors (or their logs) in place.
 TB_INLINE Index normalise(double* evidence, Index n, Index n_classes, const double* log_prior, const double* fallback,
                           bool logs) {
     Index forbidden = 0;
     for (Index i = 0; i < n; ++i) {
         double* score = evidence + i * n_classes;
-        const double shift = largest_allowed(score, log_prior, n_classes);
-        if (!(shift > kImpossible)) {
+        if (normalise_row(score, n_classes, log_prior, logs)) continue;
+        ++forbidden;
+        for (Index k = 0; k < n_classes; ++k) score[k] = logs ? fallback[k] : std::exp(fallback[k]);
+    }
+    return forbidden;
+}
+
+// Turns log likelihoods into log posteriors in place, where the prior of a row's own class is another in every row.
+// Without a row that was all there is, no class has a prior: they are then alike. A row that every class forbids gets
+// the prior. Scratch holds two priors.
+TB_INLINE Index normalise_without(double* evidence, Index n, Index n_classes, const double* log_prior,
+                                  const std::int32_t* codes, const double* own_log_prior, double* scratch) {
+    double *row_prior = scratch, *even = scratch + n_classes;
+    Index forbidden = 0, possible = 0;
+    for (Index k = 0; k < n_classes; ++k) row_prior[k] = log_prior[k], even[k] = 0.0, possible += log_prior[k] > kImpossible;
+    for (Index i = 0; i < n; ++i) {
+        double *score = evidence + i * n_classes, &own = row_prior[codes[i]];
+        const bool others = possible > (own > kImpossible ? 1 : 0);
+        own = own_log_prior[i];
+        const double* prior = others || own > kImpossible ? row_prior : even;
+        if (!normalise_row(score, n_classes, prior, true)) {
             ++forbidden;
-            for (Index k = 0; k < n_classes; ++k) score[k] = logs ? fallback[k] : std::exp(fallback[k]);
-            continue;
+            for (Index k = 0; k < n_classes; ++k) score[k] = 0.0;
+            normalise_row(score, n_classes, prior, true);
         }
-        double top = kImpossible, sum = 0.0;
-        for (Index k = 0; k < n_classes; ++k) {
-            score[k] = (score[k] - shift) + log_prior[k];
-            top = score[k] > top ? score[k] : top;
-        }
-        if (logs) {
-            for (Index k = 0; k < n_classes; ++k) sum += std::exp(score[k] - top);
-            const double log_sum = std::log(sum);  // apart from top, beside which it may vanish
-            for (Index k = 0; k < n_classes; ++k) score[k] = (score[k] - top) - log_sum;
-        } else {
-            for (Index k = 0; k < n_classes; ++k) sum += score[k] = std::exp(score[k] - top);
-            for (Index k = 0; k < n_classes; ++k) score[k] /= sum;
-        }
+        own = log_prior[codes[i]];
     }
     return forbidden;
 }

@@ -3,11 +3,14 @@
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
+#include "sparse_leave_one_out.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -62,6 +65,23 @@ tb::Csr<T, I> csr(const Vector<T>& data, const Vector<I>& column, const Vector<I
     return {data.data(), column.data(), start.data(), n, d, stored};
 }
 
+// One pseudocount for all columns, or one for each.
+Index alpha_step(const Vector<double>& alpha, Index d) {
+    require(rows(alpha) == 1 || rows(alpha) == d, "there must be one pseudocount, or one a column");
+    return rows(alpha) == 1 ? 0 : 1;
+}
+
+tb::WordCounts word_counts(const Array2<double>& count, const Vector<double>& alpha) {
+    return {view(count), alpha.data(), alpha_step(alpha, rows(count))};
+}
+
+tb::YesCounts yes_counts(const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha) {
+    require((rows(weight) == 1 || rows(weight) == rows(yes)) && cols(weight) == cols(yes), "weights do not fit the counts");
+    auto all = view(weight);
+    if (rows(weight) == 1) all.row_stride = 0;
+    return {view(yes), all, alpha.data(), alpha_step(alpha, rows(yes))};
+}
+
 // ------------------------------------------------------------------------------------------------ clones
 // Plain functions, one a type, because a template cannot be compiled for several instruction sets at once.
 
@@ -96,11 +116,22 @@ TB_INTEGERS(TB_INTEGER_CLONES)
     }                                                                                                              \
     TB_CLONES Index run_shares(const tb::Csr<T, I>& x, const double* w, Index k, bool binary, double t, double* out) { \
         return binary ? tb::csr_shares<T, I, true>(x, w, k, t, out) : tb::csr_shares<T, I, false>(x, w, k, t, out); \
+    }                                                                                                              \
+    TB_CLONES Index run_words(const tb::Csr<T, I>& x, const tb::Hard& l, const tb::WordCounts& c, double* words,   \
+                              double* length) { return tb::csr_words_without(x, l, c, words, length); }            \
+    TB_CLONES Index run_rivals(const tb::Csr<T, I>& x, const tb::Hard& l, const tb::RivalCounts& c, bool norm,     \
+                               const tb::RivalScratch& s, double* out) {                                           \
+        return norm ? tb::csr_rivals_without<T, I, true>(x, l, c, s, out)                                          \
+                    : tb::csr_rivals_without<T, I, false>(x, l, c, s, out);                                        \
     }
 TB_CSR_CLONES(float, std::int32_t)
 TB_CSR_CLONES(float, std::int64_t)
 TB_CSR_CLONES(double, std::int32_t)
 TB_CSR_CLONES(double, std::int64_t)
+
+TB_CLONES void run_all_no(const tb::YesCounts& t, double w, double* scratch, double* own, double* zeros) {
+    tb::all_no_without(t, w, scratch, own, zeros);
+}
 
 // ------------------------------------------------------------------------------------------------ bindings
 
@@ -136,13 +167,19 @@ void bind_floats(nb::module_& m) {
         const Index k = rows(weight), d = cols(weight);
         require(cols(x) == d && rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 &&
                 cols(all) == d && rows(out) == rows(x) && cols(out) == k, "moments do not fit the matrix");
-        const Index lanes = d * tb::kLanes;
-        std::vector<double> scratch(static_cast<std::size_t>(5 * lanes + 3 * k * d + 2 * d));
-        double *p = scratch.data(), *q = p + 5 * lanes;
+        const Index lanes = d * tb::kLanes, table = k * d;
+        std::vector<double> scratch(static_cast<std::size_t>(2 * lanes + 6 * table + 11 * d + 4 * k + 1 + tb::kWide));
+        double* free = scratch.data();
+        const auto take = [&](Index size) { return std::exchange(free, free + size); };
+        const tb::LooScratch s{
+            .tile = take(lanes), .precision = take(lanes), .variance = take(table), .scale = take(table), .log_norm = take(table),
+            .scale_total = take(k), .log_norm_total = take(k), .steepest = take(k), .within = take(d), .within_weight = take(d),
+            .all_variance = take(d), .noise = take(d), .inverse = take(table), .all_inverse = take(d), .within_inverse = take(d),
+            .factor = take(table), .all_factor = take(d), .limit = take(table), .table_weight = take(k + 1), .row = take(d),
+            .all_deviation = take(d), .all_left = take(d), .own_variance = take(d + tb::kWide)};
         const tb::GaussianTally tally{weight.data(), mean.data(), m2.data(), all.data(), all.data() + d, all.data() + 2 * d,
                                       k, var_smoothing, epsilon, least, shared, ignore_constants};
-        return run_loo(view(x), hard(codes, weights, rows(x), k), tally,
-                       {p, p + lanes, p + 2 * lanes, p + 3 * lanes, p + 4 * lanes, q, q + k * d, q + 2 * k * d, q + 3 * k * d}, out.data());
+        return run_loo(view(x), hard(codes, weights, rows(x), k), tally, s, out.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "weight"_a.noconvert(), "mean"_a.noconvert(), "m2"_a.noconvert(), "all"_a.noconvert(),
        "var_smoothing"_a, "epsilon"_a, "least"_a, "shared"_a, "ignore_constants"_a, "out"_a.noconvert(), Release());
     m.def("dense_sums", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, bool holes, const Out& count, const Out& weight) {
@@ -207,6 +244,35 @@ void bind_sparse(nb::module_& m) {
         require(rows(out) == x.n && cols(out) == cols(slope), "scores do not fit the matrix");
         return run_csr(x, cols(slope), binary, threshold, slope.data(), out.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "binary"_a, "threshold"_a, "slope"_a.noconvert(), "out"_a.noconvert(), Release());
+    m.def("csr_in_order", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start) {
+        return tb::csr_in_order(csr<T, I>(data, column, start, 0));
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), Release());
+    m.def("csr_words_without", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Codes& codes, const Vector<double>& weights, const Array2<double>& count, const Vector<double>& alpha,
+                                  const OutVector<double>& words, const OutVector<double>& length) {
+        const auto x = csr<T, I>(data, column, start, rows(count));
+        require(rows(words) == x.n && rows(length) == x.n, "sums do not fit the matrix");
+        return run_words(x, hard(codes, weights, x.n, cols(count)), word_counts(count, alpha), words.data(), length.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "count"_a.noconvert(), "alpha"_a.noconvert(), "words"_a.noconvert(), "length"_a.noconvert(), Release());
+    m.def("csr_yes_without", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Codes& codes, const Vector<double>& weights, bool binary, double threshold,
+                                const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, const OutVector<double>& own, const OutVector<double>& zeros) {
+        const auto x = csr<T, I>(data, column, start, rows(yes));
+        require(rows(own) == x.n && rows(zeros) == x.n, "sums do not fit the matrix");
+        const auto labels = hard(codes, weights, x.n, cols(yes));
+        const auto counts = yes_counts(yes, weight, alpha);
+        return binary ? tb::csr_yes_without<T, I, true>(x, labels, counts, threshold, own.data(), zeros.data())
+                      : tb::csr_yes_without<T, I, false>(x, labels, counts, threshold, own.data(), zeros.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "own"_a.noconvert(), "zeros"_a.noconvert(), Release());
+    m.def("csr_rivals_without", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Codes& codes, const Vector<double>& weights, const Table<double>& count, const Vector<double>& alpha,
+                                   const Vector<double>& word_total, const Vector<double>& other_total, double alpha_total, double heaviest, bool norm, const Vector<double>& logs, const Vector<double>& zeros, const Out& out) {
+        const auto x = csr<T, I>(data, column, start, rows(count));
+        const Index k = cols(count);
+        require(rows(word_total) == x.d && rows(other_total) == k && rows(logs) == k && rows(zeros) == k && rows(out) == x.n && cols(out) == k, "totals do not fit the counts");
+        std::vector<double> scratch(static_cast<std::size_t>(7 * k));
+        double* p = scratch.data();
+        return run_rivals(x, hard(codes, weights, x.n, k), {word_counts(Array2<double>(count), alpha), word_total.data(), other_total.data(), alpha_total, heaviest, logs.data(), zeros.data()},
+                          norm, {p, p + k, p + 2 * k, p + 3 * k, p + 4 * k, p + 5 * k, p + 6 * k}, out.data());
+    }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "count"_a.noconvert(), "alpha"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(),
+       "alpha_total"_a, "heaviest"_a, "norm"_a, "logs"_a.noconvert(), "zeros"_a.noconvert(), "out"_a.noconvert(), Release());
 }
 
 }  // namespace
@@ -227,6 +293,27 @@ NB_MODULE(_native, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
+    m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
+        const Index k = cols(yes);
+        require(rows(own) == k && rows(zeros) == k, "sums do not fit the counts");
+        std::vector<double> scratch(static_cast<std::size_t>(4 * k));
+        run_all_no(yes_counts(yes, weight, alpha), w, scratch.data(), own.data(), zeros.data());
+    }, "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "w"_a, "own"_a.noconvert(), "zeros"_a.noconvert(), Release());
+    m.def("all_no_series", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double most, const Out& coefficient, const nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& near) {
+        const Index k = cols(yes);
+        require(rows(coefficient) == tb::kTerms && cols(coefficient) == k && rows(near) == rows(yes) && cols(near) == k, "terms do not fit the counts");
+        std::vector<double> scratch(static_cast<std::size_t>(4 * k));
+        tb::all_no_series(yes_counts(yes, weight, alpha), most, scratch.data(), coefficient.data(), near.data());
+    }, "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "most"_a, "coefficient"_a.noconvert(), "near"_a.noconvert(), Release());
+    m.def("all_no_of_rows", [](const Codes& codes, const Vector<double>& weights, const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, const Table<double>& coefficient, const Starts& start,
+                               const Starts& column, const OutVector<double>& own, const OutVector<double>& zeros) {
+        const Index n = rows(own), k = cols(yes);
+        require(rows(zeros) == n && rows(coefficient) == tb::kTerms && cols(coefficient) == k, "terms do not fit the counts");
+        check_starts(start, k, rows(column));
+        for (Index q = 0; q < rows(column); ++q)
+            require(static_cast<std::uint64_t>(column.data()[q]) < static_cast<std::uint64_t>(rows(yes)), "a column is out of range");
+        tb::all_no_of_rows(hard(codes, weights, n, k), n, yes_counts(yes, weight, alpha), {coefficient.data(), start.data(), column.data()}, own.data(), zeros.data());
+    }, "codes"_a.noconvert(), "weights"_a.noconvert(), "yes"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "coefficient"_a.noconvert(), "start"_a.noconvert(), "column"_a.noconvert(), "own"_a.noconvert(), "zeros"_a.noconvert(), Release());
     m.def("best_class", [](const Table<double>& evidence, const Vector<double>& log_prior, const Vector<double>& fallback, const OutVector<std::int64_t>& best) {
         const Index n = rows(evidence), k = cols(evidence);
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k && rows(best) == n, "scores do not fit the prior");
@@ -243,4 +330,24 @@ NB_MODULE(_native, m) {
         require(rows(codes) == n && rows(weight) == n, "labels and weights must have one entry a row");
         return tb::responsibilities(joint.data(), n, k, fallback.data(), group.data(), codes.data(), weight.data());
     }, "joint"_a.noconvert(), "fallback"_a.noconvert(), "group"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), Release());
+    m.def("normalise_without", [](const Out& evidence, const Vector<double>& log_prior, const Codes& codes, const Vector<double>& own_log_prior) {
+        const Index n = rows(evidence), k = cols(evidence);
+        require(k > 0 && rows(log_prior) == k, "scores do not fit the prior");
+        const auto own = hard(codes, own_log_prior, n, k);
+        std::vector<double> scratch(static_cast<std::size_t>(2 * k));
+        return tb::normalise_without(evidence.data(), n, k, log_prior.data(), own.codes, own.weight, scratch.data());
+    }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "codes"_a.noconvert(), "own_log_prior"_a.noconvert(), Release());
+    m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
+        auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+        if (!source) throw nb::python_error();
+        std::vector<tb::Lent<ArrowArray>> arrays;
+        tb::StringList list;
+        {
+            nb::gil_scoped_release release;
+            tb::list_text(*source, arrays, list, places.data(), rows(places));
+        }
+        nb::list strings;
+        for (const auto& text : list.strings) strings.append(nb::str(text.data(), text.size()));
+        return strings;
+    }, "stream"_a, "places"_a.noconvert());
 }

@@ -10,7 +10,11 @@
 #define TB_INLINE inline __attribute__((always_inline))
 #define TB_RESTRICT __restrict__
 #define TB_PREFETCH(address) __builtin_prefetch(reinterpret_cast<const void*>(address))
+// Lets a loop that sums up be worked out side by side, in another order than it is written.
+#define TB_PRAGMA(text) _Pragma(#text)
+#define TB_SIMD(clauses) TB_PRAGMA(omp simd clauses)
 #else
+#define TB_SIMD(clauses)
 #define TB_INLINE __forceinline
 #define TB_RESTRICT __restrict
 #define TB_PREFETCH(address) ((void)(address))

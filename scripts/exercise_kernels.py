@@ -62,11 +62,14 @@ def merged(summary: Moments) -> Any:
     return np.concatenate(fields(summary.merged()))
 
 
-def refused(work: Callable[..., Any], *args: Any) -> None:
-    """The call must end in an error, not in a crash or an answer."""
+def refused(work: Callable[..., Any], *args: Any, error: type[Exception] = ValueError) -> None:
+    """The call must end in an error, not in a crash or an answer.
+
+    A TypeError is no refusal unless it is asked for: it is also what a call with the wrong arguments ends in.
+    """
     try:
         work(*args)
-    except (ValueError, TypeError):
+    except error:
         return
     raise AssertionError(f"{getattr(work, '__name__', work)} took damaged input")
 
@@ -127,7 +130,7 @@ def damaged_floats(rng: np.random.Generator) -> None:
         refused(kernels.gaussian_leave_one_out, x, wrong, (table,) * 3, np.zeros((3, 6)), 0.0, 0.0, False, False)
     refused(kernels.moments, x, Labels(labels.codes, np.ones(39)), K)
     refused(kernels.moments, x, Labels.soft(np.ones((40, K + 1))), K)
-    refused(kernels.gaussian_scores, x, table[:, :5], table, table, np.zeros(K))
+    refused(kernels.gaussian_scores, x, np.zeros((K, 5)), table, table, np.zeros(K))
     refused(kernels.gaussian_scores, x, table, table, table, np.zeros(K + 1))
     refused(kernels.gaussian_leave_one_out, x, labels, (table,) * 3, np.zeros((2, 6)), 0.0, 0.0, True, False)
     heavy = Labels(labels.codes, np.full(40, learned.weight.max() * 1.1))  # a row weighs more than its class
@@ -194,8 +197,64 @@ def sparse(rng: np.random.Generator) -> None:
             kernels.event_sums(x, labels, K, threshold)
             kernels.sparse_scores(x, slope, threshold)
         np.testing.assert_allclose(kernels.sparse_scores(x, slope, None), x.dense() @ slope, atol=1e-12)
+        assert kernels.in_order(x).dense().tolist() == x.dense().tolist()
+        left_out(x, hard(n, rng))
         for first, last in ((0, n), (n // 2, n), (n, n)):
             kernels.sparse_scores(x.rows(first, last), slope, None)
+
+
+ALPHA = np.ones(1)
+
+
+def rivals(x: Csr, labels: Labels, count: Any, alpha: Any, norm: bool) -> Any:
+    """The complement kernel, lent totals that need not be right."""
+    total = count.sum(axis=0)
+    args = count.sum(axis=1), total.sum() - total, x.n_columns * 1.0, 1e100, norm, np.zeros(K), np.zeros(K)
+    return kernels.rivals_without(x, labels, count, alpha, *args)
+
+
+def left_out(x: Csr, labels: Labels) -> None:
+    """Leave-one-out of sparse rows, with one pseudocount for all columns and with one for each."""
+    full, w, n_columns = x.dense(), labels.weight[:, None], x.n_columns
+    count, weight = np.ones((n_columns, K)) * 1e3, np.full((1, K), 1e6)
+    for alpha in (ALPHA, np.ones(n_columns)):
+        for one in (count, np.asfortranarray(count)):
+            words, length = kernels.words_without(x, labels, one, alpha)
+            np.testing.assert_allclose(length, full.sum(axis=1))
+            np.testing.assert_allclose(words, (full * np.log(1e3 - w * full + 1.0)).sum(axis=1))
+        assert np.isfinite(rivals(x, labels, count, alpha, True)).all()
+        if n_columns:
+            mass, others = (K - 1) * 1e3 * n_columns, (K - 1) * 1e3
+            log_mass = np.log(mass - w * full.sum(axis=1, keepdims=True) + n_columns)
+            expected = (full * (log_mass - np.log(others - w * full + 1.0))).sum(axis=1)
+            other = (labels.codes + 1) % K
+            scores = rivals(x, labels, count, alpha, False)[np.arange(len(full)), other]
+            np.testing.assert_allclose(scores, expected, atol=1e-9)
+        for all_weights, threshold in itertools.product((weight, np.full((n_columns, K), 1e6)), (None, 0.5)):
+            own, zeros = np.zeros((2, x.shape[0]))
+            kernels.yes_without(x, labels, threshold, count, all_weights, alpha, own, zeros)
+            assert np.isfinite(own).all()
+            assert not zeros.any()
+            for amount in (0.0, 1.0, 1e9):
+                base, _ = kernels.all_no_without(count, all_weights, alpha, amount)
+                assert np.isfinite(base).all()
+            for said_yes, most in ((count, 2.0), (count + 0.999e6, 2.0), (count, 1e9)):  # far from, near to running out
+                series = kernels.all_no_series(said_yes, all_weights, alpha, most)
+                own, _ = kernels.all_no_of_rows(labels, said_yes, all_weights, alpha, series)
+                heavy = labels.weight == 2.0
+                two, _ = kernels.all_no_without(said_yes, all_weights, alpha, 2.0)
+                np.testing.assert_allclose(own[heavy], two[labels.codes[heavy]])
+
+
+def damaged_left_out(x: Csr, labels: Labels) -> None:
+    """Leave-one-out must refuse the rows, or the labels, or find that the rows were never learned."""
+    count, n = np.ones((5, K)) * 1e3, len(labels.weight)
+    refused(kernels.words_without, x, labels, count, ALPHA)
+    for norm in (True, False):
+        refused(rivals, x, labels, count, ALPHA, norm)
+    for threshold in (None, 0.5):
+        args = threshold, count, np.ones((1, K)) * 1e6, ALPHA, np.zeros(n), np.zeros(n)
+        refused(kernels.yes_without, x, labels, *args)
 
 
 def damaged_sparse(rng: np.random.Generator) -> None:
@@ -222,10 +281,32 @@ def damaged_sparse(rng: np.random.Generator) -> None:
             refused(kernels.event_sums, x, labels, K, threshold)
             refused(kernels.event_sums, x, Labels.soft(np.ones((3, K))), K, threshold)
             refused(kernels.sparse_scores, x, np.ones((5, K)), threshold)
+        damaged_left_out(x, labels)
     whole = Csr(np.array(data), np.array(column), np.array(start), 5)
     refused(kernels.event_sums, whole, Labels.hard(np.full(3, K, dtype=np.int32)), K, None)
     refused(kernels.event_sums, whole, hard(2, rng), K, None)
-    refused(kernels.sparse_scores, whole, np.ones((5, K), order="F"), None)
+    refused(kernels.sparse_scores, whole, np.ones((5, K), order="F"), None, error=TypeError)
+    damaged_left_out(whole, Labels.hard(np.full(3, K, dtype=np.int32)))
+    damaged_left_out(whole, hard(2, rng))
+    damaged_left_out(whole, Labels.hard(np.zeros(3, dtype=np.int32), np.full(3, 1e9)))  # rows heavier than all there is
+    ones, two = np.ones((5, K)), np.ones((2, 3))
+    refused(kernels.words_without, whole, labels, ones, np.ones(4))
+    refused(rivals, whole, labels, ones, np.ones(4), False)
+    refused(kernels.all_no_without, ones, np.ones((4, K)), ALPHA, 1.0)
+    refused(kernels.all_no_without, ones, np.ones((1, K + 1)), ALPHA, 1.0)
+    refused(kernels.all_no_without, ones, np.ones((1, K)), np.ones(4), 1.0)
+    refused(kernels.all_no_series, ones, np.ones((2, K)), ALPHA, 1.0)
+    series = kernels.all_no_series(ones, np.ones((1, K)), ALPHA, 1.0)
+    for other in (
+        series._replace(coefficient=np.ones((8, K))),
+        series._replace(start=series.start + 1),
+        series._replace(column=series.column + 1),
+        series._replace(column=series.column - 1),
+    ):
+        refused(kernels.all_no_of_rows, labels, ones, np.ones((1, K)), ALPHA, other)
+    refused(kernels.all_no_of_rows, Labels.hard(np.full(3, K, np.int32)), ones, np.ones((1, K)), ALPHA, series)
+    refused(kernels.yes_without, whole, labels, None, ones, np.ones((2, K)), ALPHA, *two)
+    refused(kernels.yes_without, whole, labels, None, ones, np.ones((1, K)), ALPHA, *np.ones((2, 4)))
 
 
 def posteriors(rng: np.random.Generator) -> None:
@@ -241,6 +322,11 @@ def posteriors(rng: np.random.Generator) -> None:
             out = evidence.copy()
             kernels.normalise(out, even, even, logs)
             np.testing.assert_allclose((np.exp(out) if logs else out).sum(axis=1), 1.0)
+        out, codes = evidence.copy(), rng.integers(k, size=n).astype(np.int32)
+        assert kernels.normalise_without(out, even, codes, np.full(n, -1.0)) == forbidden
+        np.testing.assert_allclose(np.exp(out).sum(axis=1), 1.0)
+        kernels.normalise_without(out, np.full(k, -np.inf), codes, np.full(n, -np.inf))
+        np.testing.assert_allclose(np.exp(out).sum(axis=1), 1.0)
         odd = np.where(rng.random((n, k)) < 0.5, np.nan, np.inf)
         for prior in (even, np.full(k, -np.inf), np.full(k, np.nan)):
             assert (kernels.best_class(odd, prior, even)[0] < k).all()
@@ -262,13 +348,35 @@ def posteriors(rng: np.random.Generator) -> None:
         refused(kernels.best_class, two, log_prior, fallback)
         refused(kernels.normalise, two, log_prior, fallback, True)
     refused(kernels.best_class, np.zeros((3, 0)), np.zeros(0), np.zeros(0))
-    refused(kernels.normalise, np.zeros((3, 2), order="F"), np.zeros(2), np.zeros(2), True)
+    refused(kernels.normalise, np.zeros((3, 2), order="F"), np.zeros(2), np.zeros(2), True, error=TypeError)
+    for codes, own in (
+        ([0, 1, 2], np.zeros(3)),
+        ([0, -1, 0], np.zeros(3)),
+        ([0, 1], np.zeros(3)),
+        ([0, 1, 1], np.zeros(2)),
+    ):
+        refused(kernels.normalise_without, two, np.zeros(2), np.array(codes, np.int32), own)
+    refused(kernels.normalise_without, two, np.zeros(3), np.zeros(3, np.int32), np.zeros(3))
+
+
+def text(rng: np.random.Generator) -> None:
+    import pyarrow as pa
+
+    words = np.array([None, *("ü" * n for n in range(20)), *("x" * n for n in range(1, 40))], dtype=object)
+    for layout in (pa.string(), pa.large_string(), pa.string_view()):
+        for n in (0, 1, 7, 8, 9, 1000):
+            cells = pa.array(words[rng.integers(len(words), size=n)], type=layout)
+            column = pa.chunked_array([cells, cells.slice(n // 2), cells.slice(0, 0)])
+            values, places = kernels.list_text(column)
+            assert [None if p < 0 else values[p] for p in places] == column.to_pylist()
+    refused(lambda: kernels.list_text(pa.chunked_array([[1, 2]])))
+    refused(lambda: _native.list_text(pa.chunked_array([["a", "b"]]).__arrow_c_stream__(), np.empty(1, np.int32)))
 
 
 def main() -> None:
     watch = Watch()
     kernels._native = watch
-    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors):
+    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors, text):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     functions = {name for name in dir(_native) if callable(getattr(_native, name)) and not name.startswith("_")}

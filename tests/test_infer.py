@@ -76,6 +76,12 @@ def test_holes_are_told_in_the_reason() -> None:
     assert as_told(Profile("x", "text", 3, 1, ("a", "b")), "category").reason == "as told, 2 levels, 1 missing"
 
 
+def test_large_whole_numbers_are_told_to_the_last_digit() -> None:
+    reach = infer(Profile("fnlwgt", "integer", 9, 0, low=12285.0, high=1484705.0))
+    assert (reach.reason, reach.whole) == ("whole numbers from 12285 to 1484705", True)
+    assert infer(Profile("x", "number", 9, 0, low=0.5, high=1e300)).reason == "numbers from 0.5 to 1e+300"
+
+
 def test_missing_becomes_the_last_level_once() -> None:
     column = Column("x", "category", ("a", "b"), "text")
     once = with_missing_level(column)

@@ -4,12 +4,15 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes import kernels
 from tallybayes.batch import MISSING, Codes, Csr, Labels
 from tallybayes.errors import CellError, DataError
+
+from .frames import needs_pyarrow
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 HARD = Labels.hard(np.array([0, 1, 0], np.int32))
@@ -295,3 +298,53 @@ def test_shares_of_another_shape_are_refused():
         shares([[0.0, 0.0]], group=(0,))
     with pytest.raises(ValueError, match="one entry a row"):
         shares([[0.0, 0.0]], codes=(0, 0))
+
+
+# ---------------------------------------------------------------------------------------------- text
+
+# Around the lengths at which the hash and Arrow's views change: 4, 8 and 12 bytes.
+WORDS = ["", "a", "ab", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefghi", "twelve bytes", "thirteen long", "ü" * 20]
+
+
+def listed(column):
+    values, places = kernels.list_text(column)
+    return [None if place == MISSING else values[place] for place in places.tolist()]
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_text_is_listed_once_each_in_the_order_it_comes(first):
+    cells = [*WORDS, None, *reversed(WORDS), None][first:]
+    values, _ = kernels.list_text(pl.Series(cells))
+    assert values == list(dict.fromkeys(cell for cell in cells if cell is not None))
+    assert listed(pl.Series(["other"] * first + cells)[first:]) == cells
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_every_layout_of_arrow_text_is_read(kind):
+    import pyarrow as pa
+
+    layout, cells = getattr(pa, kind)(), [*WORDS, None, *WORDS]
+    whole = pa.array(cells, type=layout)
+    assert listed(pa.chunked_array([whole])) == cells
+    assert listed(pa.chunked_array([whole.slice(2, 5), whole.slice(0, 0), whole.slice(9)])) == cells[2:7] + cells[9:]
+    assert listed(pa.chunked_array([], type=layout)) == []
+    assert listed(pa.chunked_array([pa.array([None, None], type=layout)])) == [None, None]
+
+
+def test_many_strings_keep_their_places():
+    cells = [f"{i % 50_000}" for i in range(120_000)]
+    values, places = kernels.list_text(pl.Series(cells))
+    assert values == cells[:50_000]
+    assert_array_equal(places, np.arange(120_000) % 50_000)
+
+
+def test_what_is_no_text_is_refused():
+    with pytest.raises(ValueError, match="not text but has the Arrow format l"):
+        kernels.list_text(pl.Series([1, 2]))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_places_must_fit_the_text(rows):
+    with pytest.raises(ValueError, match="rows than places"):
+        kernels._native.list_text(pl.Series(["a", "b"]).__arrow_c_stream__(), np.empty(rows, np.int32))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import parallel
-from tallybayes.parallel import SMALL, cores, map_rows, threads_for
+from tallybayes.parallel import SMALL, cores, map_each, map_rows, threads_for
 
 
 @given(n=st.integers(1, 50), step=st.integers(1, 60), threads=st.integers(1, 3))
@@ -15,6 +15,12 @@ def test_every_row_is_in_one_range_and_in_order(n, step, threads):
     ranges = list(map_rows(lambda first, last: range(first, last), n, step, threads))
     assert [row for part in ranges for row in part] == list(range(n))
     assert all(0 < len(part) <= step for part in ranges)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_item_is_worked_on_once_and_in_order(threads):
+    assert list(map_each(str.upper, ["b", "a", "c"], threads)) == ["B", "A", "C"]
+    assert list(map_each(str.upper, [], threads)) == []
 
 
 def test_work_is_spread_over_threads():

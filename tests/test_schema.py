@@ -67,6 +67,11 @@ def test_numbered_and_named_columns_unite():
     assert named.unite(Schema(NumberedColumns(2, "count"), ("b",))).names == ("x0", "x1")
 
 
+def test_one_long_name_does_not_push_the_others_aside():
+    columns = (Column("x" * 60, "numeric", reason="numbers"), Column("city", "category", ("a",), "text"))
+    assert [line.index("text") for line in str(Schema(columns, ("no",))).splitlines() if "text" in line] == [52]
+
+
 def test_columns_of_another_name_or_kind_do_not_unite():
     with pytest.raises(SchemaError, match=r"'wind' \(category\) meets column 'gust' \(numeric\).*same order"):
         WIND.unite(Column("gust", "numeric"))

@@ -49,6 +49,15 @@ class Csr:
         entry = np.repeat(first - start[:-1], length) + np.arange(start[-1])
         return Csr(self.data[entry], self.column[entry], start, self.n_columns)
 
+    def summed(self) -> Csr:
+        """The same with the entries of a row in the order of the columns, and those of one cell added up."""
+        row = np.repeat(np.arange(self.shape[0]), np.diff(self.start))
+        cell, place = np.unique(row * np.int64(max(self.n_columns, 1)) + self.column, return_inverse=True)
+        row, column = np.divmod(cell, max(self.n_columns, 1))
+        data = np.bincount(place, weights=self.data, minlength=len(cell)).astype(self.data.dtype, copy=False)
+        start = np.searchsorted(row, np.arange(self.shape[0] + 1))
+        return Csr(data, column.astype(self.column.dtype), start.astype(self.start.dtype), self.n_columns)
+
     def dense(self) -> Array:
         """The same as a full matrix, duplicates summed."""
         if len(self.column) and not (self.column.min() >= 0 and self.column.max() < self.n_columns):
@@ -64,6 +73,7 @@ class Codes:
 
     matrix: NDArray[Any]  # (n, d) integers of any width
     n_levels: NDArray[np.int64]  # (d,)
+    n_right: NDArray[np.int64] | None = None  # (d,) of pairs: the levels of the second column, which runs faster
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,11 +81,11 @@ class Codes:
 
     def rows(self, first: int, last: int) -> Codes:
         """A range of rows, without copying."""
-        return Codes(self.matrix[first:last], self.n_levels)
+        return Codes(self.matrix[first:last], self.n_levels, self.n_right)
 
     def take(self, rows: NDArray[Any]) -> Codes:
         """Some rows, by number."""
-        return Codes(self.matrix[rows], self.n_levels)
+        return Codes(self.matrix[rows], self.n_levels, self.n_right)
 
 
 Matrix = NDArray[Any] | Csr | Codes
@@ -84,6 +94,15 @@ Matrix = NDArray[Any] | Csr | Codes
 def rows_of(x: Matrix, first: int, last: int) -> Matrix:
     """A range of rows of any matrix, without copying."""
     return x[first:last] if isinstance(x, np.ndarray) else x.rows(first, last)
+
+
+def columns_of(x: Matrix, columns: Sequence[int]) -> Matrix:
+    """Some columns of any matrix; a view where they are one after another."""
+    chosen: Any = columns if len(columns) != 1 else slice(columns[0], columns[0] + 1)
+    if isinstance(x, Codes):
+        n_right = None if x.n_right is None else x.n_right[chosen]
+        return Codes(x.matrix[:, chosen], x.n_levels[chosen], n_right)
+    return (x.dense() if isinstance(x, Csr) else x)[:, chosen]
 
 
 @dataclass(frozen=True, slots=True)

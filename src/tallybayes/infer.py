@@ -17,15 +17,26 @@ FAMILY_OF_KIND: dict[str, str] = {
 }
 KIND_OF_FAMILY: dict[str, Kind] = {
     "gaussian": "numeric",
+    "kernel": "numeric",
+    "binned": "numeric",
+    "lognormal": "numeric",
+    "exponential": "numeric",
+    "zero_inflated": "numeric",
     "categorical": "category",
+    "hierarchical": "category",
     "bernoulli": "boolean",
     "poisson": "count",
     "multinomial": "count",
 }
 
+CODED = frozenset({"categorical", "hierarchical", "kernel", "binned", "pair"})  # families that read codes
+
 KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
-    "gaussian": ("numeric", "count"),
+    **dict.fromkeys(
+        ("gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"), ("numeric", "count")
+    ),
     "categorical": ("category", "boolean"),
+    "hierarchical": ("category", "boolean"),
     "bernoulli": ("boolean", "category"),
     "poisson": ("count", "numeric"),
     "multinomial": ("count", "numeric"),
@@ -79,29 +90,39 @@ def infer(profile: Profile, whole: bool = True) -> Column:
             f"leave it out with drop=[{name!r}]"
         )
     if profile.storage == "empty" or profile.n_present == 0:
-        return Column(name, "ignored", reason="no value at all")
+        return Column(name, "ignored", reason="no value at all", lasting="no value when first learned")
     if profile.storage == "date":
         return Column(name, "ignored", reason="a date; derive columns such as month or weekday from it")
     if profile.storage in ("number", "integer"):
         if whole and profile.numbered:
-            return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}")
-        if whole and profile.storage == "integer" and (profile.low, profile.high) == (0, 1):
-            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1")
+            return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}", lasting="an identifier")
+        what, integers = ("whole numbers", True) if profile.storage == "integer" else ("numbers", False)
+        if whole and integers and (profile.low, profile.high) == (0, 1):
+            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what)
         if profile.low == profile.high:
             # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
-            return Column(name, "numeric", reason=f"constant: {profile.low:g} in every row, no evidence")
-        what = "whole numbers" if profile.storage == "integer" else "numbers"
-        return Column(name, "numeric", reason=f"{what} from {profile.low:g} to {profile.high:g}{_holes(profile)}")
+            reason = f"constant: {_figure(profile.low)} in every row, no evidence"
+        else:
+            reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_holes(profile)}"
+        return Column(name, "numeric", None, reason, what, integers)
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     seen = len(profile.levels or levels)
     if profile.storage == "boolean":
-        return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}")
-    if seen == 1 and profile.declared is None:
-        return Column(name, "category", levels, f"constant: {levels[0]!r} in every row, no evidence")
+        return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}", "true or false")
     if whole and seen == profile.n_present > 20:
-        return Column(name, "ignored", reason=f"an identifier: a different value in each of {rows}")
+        reason = f"an identifier: a different value in each of {rows}"
+        return Column(name, "ignored", reason=reason, lasting="an identifier")
     what = "enumeration" if profile.declared is not None else "text"
-    return Column(name, "category", levels, f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}")
+    if seen == 1 and profile.declared is None:
+        reason = f"constant: {levels[0]!r} in every row, no evidence"
+    else:
+        reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}"
+    return Column(name, "category", levels, reason, what)
+
+
+def _figure(number: float) -> str:
+    """Whole numbers to the last digit, so that 1484705 is not 1.4847e+06."""
+    return f"{number:.0f}" if float(number).is_integer() and abs(number) < 1e15 else f"{number:g}"
 
 
 def _holes(profile: Profile) -> str:
@@ -124,11 +145,11 @@ def as_told(profile: Profile, kind: Kind) -> Column:
             )
         if kind == "count" and profile.low < 0:
             raise DataError(f"column {name!r} holds {profile.low:g}, and counts cannot be negative; use kind 'numeric'")
-        return Column(name, kind, reason=f"as told{_holes(profile)}")
+        return Column(name, kind, None, f"as told{_holes(profile)}", "as told", profile.storage == "integer")
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")
-    return Column(name, kind, levels, f"as told, {plural(len(levels), 'level')}{_holes(profile)}")
+    return Column(name, kind, levels, f"as told, {plural(len(levels), 'level')}{_holes(profile)}", "as told")
 
 
 def with_missing_level(column: Column) -> Column:

@@ -8,7 +8,7 @@ slice of rows at a time, so memory does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +182,79 @@ def sparse_scores(x: Csr, slope: Array, threshold: float | None) -> Array:
     return out
 
 
+def in_order(x: Csr) -> Csr:
+    """The same rows with their entries in the order of the columns, one a column, as leave-one-out needs them."""
+    if _native.csr_in_order(x.data, x.column, x.start):
+        return x
+    for position in np.flatnonzero((x.column < 0) | (x.column >= x.n_columns)):
+        _check_entry(x, int(position))
+    return x.summed()
+
+
+def _check_left_out(x: Csr, answer: int) -> None:
+    """Raise for an entry that cannot be used, or a row that was never learned; -1 means that all were fine."""
+    _check_entry(x, -2 - answer)  # told apart from a row by its sign
+    _check_learned(answer, 0)
+
+
+def words_without(x: Csr, labels: Labels, count: Array, alpha: Array) -> tuple[Array, Array]:
+    """Σ x·log(count + alpha) in the row's own class without the row, and Σ x, both (n,); count (V, K)."""
+    x = in_order(x)
+    words, length = np.zeros((2, x.shape[0]))
+    args = labels.codes, labels.weight, count, alpha, words, length
+    _check_left_out(x, _native.csr_words_without(x.data, x.column, x.start, *args))
+    return words, length
+
+
+def all_no_without(yes: Array, weight: Array, alpha: Array, amount: float) -> tuple[Array, Array]:
+    """Σ log P(no) over all columns without a row of that weight, and how many true zeros are not in it, both (K,)."""
+    own, zeros = np.zeros((2, yes.shape[1]))
+    _native.all_no_without(yes, weight, alpha, amount, own, zeros)
+    return own, zeros
+
+
+class NoSeries(NamedTuple):
+    """Σ log P(no) as a function of the weight of the row that is left out, up to some weight."""
+
+    coefficient: Array  # (9, K) of the powers of the weight, over the columns where it is a small part of no
+    start: NDArray[np.int64]  # (K + 1,) first of the columns of each class where it is not
+    column: NDArray[np.int64]
+
+
+def all_no_series(yes: Array, weight: Array, alpha: Array, most: float) -> NoSeries:
+    """`all_no_without` for rows of any weight up to the most."""
+    coefficient, near = np.empty((9, yes.shape[1])), np.empty(yes.shape, dtype=np.uint8)
+    _native.all_no_series(yes, weight, alpha, most, coefficient, near)
+    k, column = np.nonzero(near.T)
+    start = np.searchsorted(k, np.arange(yes.shape[1] + 1)).astype(np.int64)
+    return NoSeries(coefficient, start, np.ascontiguousarray(column, dtype=np.int64))
+
+
+def all_no_of_rows(labels: Labels, yes: Array, weight: Array, alpha: Array, series: NoSeries) -> tuple[Array, Array]:
+    """What `all_no_without` says of the own class and weight of each row, both (n,)."""
+    own, zeros = np.empty((2, len(labels.weight)))
+    _native.all_no_of_rows(labels.codes, labels.weight, yes, weight, alpha, *series, own, zeros)
+    return own, zeros
+
+
+def yes_without(
+    x: Csr, labels: Labels, threshold: float | None, yes: Array, weight: Array, alpha: Array, own: Array, zeros: Array
+) -> None:
+    """Add what the entries that say yes change in own and zeros, both (n,): see `all_no_without`."""
+    x, binary = in_order(x), threshold is not None
+    args = labels.codes, labels.weight, binary, threshold or 0.0, yes, weight, alpha, own, zeros
+    _check_left_out(x, _native.csr_yes_without(x.data, x.column, x.start, *args))
+
+
+def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: Any) -> Array:
+    """Complement scores (n, K) of each row, the row left out of the words of the others; count (V, K)."""
+    x = in_order(x)
+    out = np.zeros((x.shape[0], count.shape[1]))
+    args = labels.codes, labels.weight, count, alpha, *totals, out
+    _check_left_out(x, _native.csr_rivals_without(x.data, x.column, x.start, *args))
+    return out
+
+
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
@@ -206,3 +279,17 @@ def responsibilities(
     A row of class k is shared among its components, those whose ``group`` is k; a row of code −1 among all.
     """
     return float(_native.responsibilities(joint, fallback, group, codes, weight))
+
+
+def normalise_without(evidence: Array, log_prior: Array, codes: NDArray[np.int32], own_log_prior: Array) -> int:
+    """`normalise` to logs where each row has a prior (n,) of its own for its own class."""
+    return int(_native.normalise_without(evidence, log_prior, codes, own_log_prior))
+
+
+def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
+    """The different strings of a column, first seen first, and the place of each row's string; -1 for a hole.
+
+    The column is one of Polars, PyArrow or pandas on Arrow: whatever exports an Arrow stream of text.
+    """
+    places = np.empty(len(column), dtype=np.int32)
+    return _native.list_text(column.__arrow_c_stream__(), places), places

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Matrix, Rows
+from tallybayes.batch import Array, Batch, Matrix, Rows, columns_of
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
-from tallybayes.families import Family
-from tallybayes.families._family import quiet_log
+from tallybayes.families import DOCUMENTS, Family
+from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Level, Schema, plural
 from tallybayes.tally import Tally, count, named_cells
@@ -36,6 +36,25 @@ class Calibration(Protocol):
 
 
 @dataclass(frozen=True)
+class EvidenceWeights:
+    """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
+
+    Parameters
+    ----------
+    columns : mapping of str to float
+        The weight of each column's evidence; 1 for those not named, 0 for none at all.
+    prior : float
+        The weight of the log prior of the rows that were learned.
+    """
+
+    columns: Mapping[str, float]
+    prior: float = 1.0
+
+    def __repr__(self) -> str:
+        return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
+
+
+@dataclass(frozen=True)
 class Settings:
     """How a tally is to be read.
 
@@ -49,12 +68,15 @@ class Settings:
         Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
     calibration : Calibration, optional
         What turns the posteriors into honest ones.
+    weights : EvidenceWeights, optional
+        How much of the evidence is believed; all of it where there are none.
     """
 
     families: Mapping[str, Family]
     prior: Prior = "empirical"
     prior_alpha: float = 0.0
     calibration: Calibration | None = None
+    weights: EvidenceWeights | None = None
 
     def log_prior(self, schema: Schema, class_weight: Array) -> Array:
         """Log P(y), shape (…, K), for class weights of that shape."""
@@ -130,9 +152,45 @@ class Model:
         return {name: self.settings.families[name].estimate(b.summary) for name, b in self.tally.blocks.items()}
 
     @cached_property
+    def _scoring(self) -> dict[str, Any]:
+        """Parameters of each block with the columns' weights on their logs."""
+        if self.settings.weights is None:
+            return self.parameters
+        return {name: params.weighed(self._weight_of(name)) for name, params in self.parameters.items()}
+
+    def _weight_of(self, block: str) -> Array:
+        """Weight (d,) of the evidence of each column of a block."""
+        weights = {} if self.settings.weights is None else self.settings.weights.columns
+        names = (self.schema.columns[c].name for c in self.tally.blocks[block].columns)
+        return np.array([weights.get(name, 1.0) for name in names])
+
+    @cached_property
     def log_prior(self) -> Array:
         """Log P(y), shape (K,)."""
         return np.ascontiguousarray(self.settings.log_prior(self.schema, self.tally.class_weight))
+
+    @cached_property
+    def prior_score(self) -> Array:
+        """What the prior adds to the score (K,): its log, weighed where there are weights."""
+        learned = replace(self.settings, prior="empirical").log_prior(self.schema, self.tally.class_weight)
+        return self._prior_score(self.log_prior, learned)
+
+    def _prior_score(self, log_prior: Array, learned: Array) -> Array:
+        if self.settings.weights is None or self.settings.prior == "none":
+            return log_prior
+        # The weight belongs to the mix that was learned; another prior replaces that mix and counts in full.
+        heard = np.where(np.isneginf(learned), 0.0, learned)
+        return np.ascontiguousarray(log_prior + (self.settings.weights.prior - 1.0) * heard)
+
+    @cached_property
+    def generative(self) -> Model:
+        """The plain model of how rows come about: every column once, in full. It samples and tells P(x)."""
+        if self.settings.weights is None and "pair" not in self.tally.blocks:
+            return self
+        families = {name: f for name, f in self.settings.families.items() if name != "pair"}
+        settings = replace(self.settings, families=families, weights=None, calibration=None)
+        blocks = {name: block for name, block in self.tally.blocks.items() if name != "pair"}
+        return Model(settings, replace(self.tally, blocks=blocks))
 
     # ------------------------------------------------------------------------------------------ learning
 
@@ -164,14 +222,16 @@ class Model:
         def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
             evidence = self._evidence(part, first)
             if self.settings.calibration is None:
-                return kernels.best_class(evidence, self.log_prior, self._fallback)
+                return kernels.best_class(evidence, self.prior_score, self._fallback)
             posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
             return posterior.argmax(axis=1), forbidden
 
         return self._by_chunks(batch, n_jobs, best)
 
     def log_evidence(self, batch: Rows, n_jobs: int | None = None) -> Array:
-        """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,)."""
+        """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,), by the plain model of the columns."""
+        if self.generative is not self:
+            return self.generative.log_evidence(batch, n_jobs)
 
         def evidence(part: Batch, first: int) -> tuple[Array, int]:
             joint = self._joint(part, first)
@@ -183,7 +243,9 @@ class Model:
         return self._by_chunks(batch, n_jobs, evidence)
 
     def log_likelihood(self, batch: Rows, n_jobs: int | None = None) -> float:
-        """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n)."""
+        """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n), by the plain model of the columns."""
+        if self.generative is not self:
+            return self.generative.log_likelihood(batch, n_jobs)
         labels = batch.labels
         if labels is None or labels.codes is None:
             raise DataError("the likelihood of labelled rows needs the label of each row")
@@ -197,11 +259,11 @@ class Model:
 
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
-        bases = [self.settings.families[name].log_base(block.x) for name, block in batch.blocks.items()]
-        return np.sum(bases, axis=0)
+        blocks = ((name, block) for name, block in batch.blocks.items() if name in self.tally.blocks)
+        return np.sum([self.settings.families[name].log_base(block.x) for name, block in blocks], axis=0)
 
     def contributions(self, batch: Rows) -> Array:
-        """Log P(x_d | y), shape (n, K, D); with the log prior they add up to the log joint."""
+        """Log P(x_d | y), weighed, shape (n, K, D); with `prior_score` they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in batch.rows(0, batch.n_rows).blocks.items():
             work = named_cells(self._bound(name, "contributions"), self.schema, block.columns, 0)
@@ -212,68 +274,101 @@ class Model:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
 
         def without(part: Batch, first: int) -> tuple[Array, int]:
+            labels = part.labels
+            if labels is None or labels.codes is None:
+                raise DataError("leave-one-out needs the label of each row")
             try:
-                prior, evidence = self._prior_without(part), self._evidence_without(part)
+                own = self._own_log_prior_without(labels.codes, labels.weight)
+                evidence = self._evidence_without(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
-            # As in the kernels: the largest likelihood is taken off before the prior is added to it.
-            top = np.where(np.isneginf(prior), -np.inf, evidence).max(axis=1, keepdims=True)
-            forbidden = np.isneginf(top)
-            joint = np.where(forbidden, prior, (evidence - np.where(forbidden, 0.0, top)) + prior)
-            return self._posterior(joint, True, np.zeros(self.n_classes))[0], int(forbidden.sum())
+            forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
+            return self._calibrated(evidence), forbidden
 
         return self._by_chunks(batch, n_jobs, without)
 
-    def _prior_without(self, part: Batch) -> Array:
-        """Log prior (n, K) without each row."""
-        labels = part.labels
-        if labels is None or labels.codes is None:
-            raise DataError("leave-one-out needs the label of each row")
-        weights = np.repeat(self.tally.class_weight[None], part.n_rows, axis=0)
-        weights[np.arange(part.n_rows), labels.codes] -= labels.weight
-        strange = (weights < -1e-9 * self.tally.class_weight).any(axis=1)
+    def _own_log_prior_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
+        """Log prior (n,) of each row's own class without the row, to go with that of the others with the row in.
+
+        The sum of the weights has lost the row too, but that is the same for every class of the row.
+        """
+        have = self.tally.class_weight[codes]
+        left = have - weight
+        strange = left < -1e-9 * have
         if strange.any():
             raise RowError(int(np.argmax(strange)))
-        weights[weights < 1e-12 * self.tally.class_weight] = 0.0
-        return self.settings.log_prior(self.schema, weights)
+        left = np.where(left < 1e-12 * have, 0.0, left)
+        total = self.tally.class_weight.sum() + self.settings.prior_alpha * self.n_classes
+        learned = quiet_log((left + self.settings.prior_alpha) / total) if total > 0 else self.log_prior[codes]
+        return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
-    def _evidence_without(self, part: Batch) -> Array:
+    def _evidence_without(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             summary = self.tally.blocks[name].summary
             family, params = self.settings.families[name], self.parameters[name]
-            work = named_cells(family.leave_one_out, self.schema, block.columns, 0)
-            evidence += work(summary, params, block.x, part.labels)
+            if self.settings.weights is None:
+                work = named_cells(family.leave_one_out, self.schema, block.columns, first)
+                evidence += work(summary, params, block.x, part.labels)
+                continue
+            weights = self._weight_of(name)
+            for j, alone in enumerate(self._alone[name]):
+                if weights[j]:
+                    evidence += weights[j] * alone.without_row(block.x, j, part.labels)
         return evidence
 
+    def contributions_without(self, part: Batch) -> Array:
+        """Log P(x_d | y), shape (n, K, D), unweighed, of learned rows, each left out of what was learned."""
+        parts = np.zeros((part.n_rows, self.n_classes, len(self.schema.columns)))
+        for name, block in part.blocks.items():
+            for j, alone in enumerate(self._alone[name]):
+                parts[:, :, block.columns[j]] = alone.without_row(block.x, j, part.labels)
+        return parts
+
+    @cached_property
+    def _alone(self) -> dict[str, list[Alone]]:
+        """The columns of each block as blocks of their own; a block that is one document stays together."""
+        blocks = self.tally.blocks.items()
+        return {
+            name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
+            if name not in DOCUMENTS
+            else [Alone(self.settings.families[name], b.summary, self.parameters[name], whole=True)]
+            for name, b in blocks
+        }
+
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
-        family, params = self.settings.families[name], self.parameters[name]
+        family, params = self.settings.families[name], self._scoring[name]
         return lambda x: getattr(family, verb)(params, x)
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
-            evidence += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
+            if name in self.tally.blocks:  # the plain model leaves out the pairs
+                evidence += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
-        return self._evidence(part, first) + self.log_prior
+        return self._evidence(part, first) + self.prior_score
 
     @cached_property
     def _fallback(self) -> Array:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
-    def _posterior(self, evidence: Array, logs: bool, log_prior: Array | None = None) -> tuple[Array, int]:
+    def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also answers how many rows every class forbids."""
-        prior = self.log_prior if log_prior is None else log_prior
-        forbidden = kernels.normalise(evidence, prior, self._fallback, logs or self.settings.calibration is not None)
         if self.settings.calibration is None:
-            return evidence, forbidden
-        calibrated = np.ascontiguousarray(self.settings.calibration.apply(evidence))
+            return evidence, kernels.normalise(evidence, self.prior_score, self._fallback, logs)
+        forbidden = kernels.normalise(evidence, self.prior_score, self._fallback, True)
+        calibrated = self._calibrated(evidence)
         return (calibrated if logs else np.exp(calibrated)), forbidden
+
+    def _calibrated(self, log_posterior: Array) -> Array:
+        if self.settings.calibration is None:
+            return log_posterior
+        return np.ascontiguousarray(self.settings.calibration.apply(log_posterior))
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, put the results together and warn of the rows nobody allows."""
@@ -281,7 +376,7 @@ class Model:
         if batch.n_rows <= step:
             out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
-            self.parameters, self.log_prior  # noqa: B018  estimated once, before the threads ask for them
+            self._scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
             threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
             for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
@@ -307,7 +402,9 @@ class Model:
         return changed
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
-        """Draw rows: a matrix for every block, and the class code of each row."""
+        """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
+        if self.generative is not self:
+            return self.generative.sample(n, rng)
         p = np.exp(self._fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
@@ -324,3 +421,24 @@ class Model:
         """Free parameters of the full joint of the same columns, without the naive assumption."""
         sizes = (self.settings.families[name].joint_size(p) for name, p in self.parameters.items())
         return self.n_classes * math.prod(sizes) - 1
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One column of a block, with its part of the summary and of the family's settings."""
+
+    family: Any
+    summary: Any
+    params: Any
+    whole: bool = False  # not a column, but all of a block
+
+    @classmethod
+    def of(cls, family: Family, summary: Any, columns: list[int]) -> Alone:
+        """Some columns of a block."""
+        family, part = for_columns(family, columns), summary.select(np.array(columns, dtype=np.intp))
+        return cls(family, part, family.estimate(part))
+
+    def without_row(self, x: Matrix, column: int, labels: Any) -> Array:
+        """Leave-one-out log probability (n, K) of the column."""
+        x = x if self.whole else columns_of(x, [column])
+        return np.asarray(self.family.leave_one_out(self.summary, self.params, x, labels))

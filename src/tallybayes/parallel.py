@@ -1,14 +1,15 @@
-"""Row ranges on a thread pool: the kernels release the GIL, so threads are all the parallelism there is."""
+"""Row ranges and columns on a thread pool: the kernels release the GIL, so threads are all the parallelism there is."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from tallybayes.errors import SettingError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 SMALL = 500_000  # cells below which starting threads costs more than it saves
@@ -31,11 +32,16 @@ def threads_for(size: int, n_jobs: int | None) -> int:
     return max(1, cores() + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
+def map_each(work: Callable[[S], T], items: Sequence[S], threads: int) -> Iterator[T]:
+    """Apply work to each item and yield the results in order."""
+    if threads == 1 or len(items) <= 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        yield from pool.map(work, items)
+
+
 def map_rows(work: Callable[[int, int], T], n_rows: int, step: int, threads: int) -> Iterator[T]:
     """Apply work to ranges of rows and yield the results in order."""
     ranges = [(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
-    if threads == 1 or len(ranges) == 1:
-        yield from (work(first, last) for first, last in ranges)
-        return
-    with ThreadPoolExecutor(min(threads, len(ranges))) as pool:
-        yield from pool.map(lambda bounds: work(*bounds), ranges)
+    return map_each(lambda bounds: work(*bounds), ranges, threads)

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "pair", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
+
+WIDEST = 40  # characters of a name that a printed table makes room for
+MOST_SHOWN = 30  # classes that are listed before "and so many more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,22 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "ignored"}
-        What its values mean; an ignored column is no evidence.
+    kind : {"numeric", "category", "boolean", "count", "pair", "ignored"}
+        What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing.
     reason : str, optional
         Why the column was taken to be of this kind.
+    lasting : str, optional
+        What of the reason holds for any rows, such as "text"; it is left when other rows come or go.
+    whole : bool
+        Whether its numbers are stored as whole numbers.
+    edges : tuple of float, optional
+        Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
+        tallies with different edges meet in those that both have, which both can be counted in exactly.
+    parts : tuple of two Column, optional
+        The columns of a pair, each with the levels or edges that the pair tells apart.
 
     Examples
     --------
@@ -46,26 +58,70 @@ class Column:
     kind: Kind
     levels: Sequence[Level] | None = None
     reason: str = ""
+    lasting: str = ""
+    whole: bool = False
+    edges: tuple[float, ...] | None = None
+    parts: tuple[Column, Column] | None = None
 
     def __repr__(self) -> str:
         of = "" if self.levels is None else f" of {len(self.levels)} levels"
+        of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
         return f"Column({self.name}: {self.kind}{of})"
 
+    @property
+    def n_cells(self) -> int:
+        """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
+        if self.parts is not None:
+            return self.parts[0].n_cells * self.parts[1].n_cells
+        if self.edges is not None:
+            return len(self.edges) + 1
+        return 1 if self.levels is None else len(self.levels)
+
     def covers(self, other: Column) -> bool:
-        """Whether this column has all levels of the other."""
-        same = (self.name, self.kind) == (other.name, other.kind)
-        return same and (self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ()))
+        """Whether this column has all levels of the other, and no finer bins."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            return False
+        if self.parts is not None and other.parts is not None:
+            return all(map(Column.covers, self.parts, other.parts))
+        if self.edges != other.edges:
+            return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
+        return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
+
+    def cells_in(self, larger: Column) -> NDArray[np.intp]:
+        """Where each cell goes in those of a column that covers this one."""
+        if self.parts is not None and larger.parts is not None:
+            rows, columns = (mine.cells_in(theirs) for mine, theirs in zip(self.parts, larger.parts, strict=True))
+            return (rows[:, None] * larger.parts[1].n_cells + columns).ravel()
+        if self.edges is not None and larger.edges is not None:
+            return np.searchsorted(larger.edges, [-np.inf, *self.edges], side="right")
+        return np.zeros(1, dtype=np.intp) if self.levels is None else positions(self.levels, larger.levels or ())
 
     def unite(self, other: Column) -> Column:
-        """Return the column with the levels of both."""
-        if (self.name, self.kind) != (other.name, other.kind):
+        """Return the column with the levels of both, and the edges that both have."""
+        if (self.name, self.kind, self.edges is None) != (other.name, other.kind, other.edges is None):
             raise SchemaError(
                 f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
-                "give both tables the same columns in the same order, with the same kinds"
+                "give both tables the same columns in the same order, with the same kinds, counted alike"
             )
-        if self.levels is None or other.levels is None or self.levels == other.levels:
+        if self.parts is not None and other.parts is not None:
+            left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
+            return replace(self, parts=(left, right))
+        levels, edges = self.levels, self.edges
+        if levels is not None and other.levels is not None and levels != other.levels:
+            levels = united(levels, other.levels)
+        if edges is not None and other.edges is not None and edges != other.edges:
+            edges = tuple(sorted(set(edges) & set(other.edges)))
+        return replace(self, levels=levels, edges=edges, whole=self.whole and other.whole)
+
+    def restated(self) -> Column:
+        """Return the column for other rows than those its reason tells of."""
+        if not self.lasting:
             return self
-        return replace(self, levels=united(self.levels, other.levels))
+        if self.levels is None:
+            return replace(self, reason=self.lasting)
+        named = [level for level in self.levels if level is not None]
+        hole = "; missing is a level" if len(named) < len(self.levels) else ""
+        return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{hole}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +172,18 @@ class Schema:
         return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
 
     def __str__(self) -> str:
-        wide = [max([len(head), *(len(getattr(c, head)) for c in self.columns)]) for head in ("name", "kind")]
-        wide[0] = max(wide[0], len("column"))
-        lines = [f"{'column':{wide[0]}}  {'kind':{wide[1]}}  why"]
-        lines += [f"{c.name:{wide[0]}}  {c.kind:{wide[1]}}  {c.reason}".rstrip() for c in self.columns]
-        return "\n".join([*lines, f"classes: {', '.join(map(str, self.classes))}"])
+        return f"{self.described()}\nclasses: {some_of(self.classes)}"
+
+    def described(self) -> str:
+        """Return the columns as a table: name, kind and why."""
+        shown = [("column", "kind", "why"), *((c.name, c.kind, c.reason) for c in self.columns)]
+        # One very long name should not push all others off a narrow terminal.
+        wide, narrow = (min(max(len(row[i]) for row in shown), WIDEST) for i in (0, 1))
+        return "\n".join(f"{name:{wide}}  {kind:{narrow}}  {why}".rstrip() for name, kind, why in shown)
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{escape(c.name)}<td>{c.kind}<td>{escape(c.reason)}" for c in self.columns)
-        classes = escape(", ".join(map(str, self.classes)))
+        classes = escape(some_of(self.classes))
         return f"<table><thead><tr><th>column<th>kind<th>why</thead>{rows}</table><p>classes: {classes}</p>"
 
     @property
@@ -133,9 +192,7 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def unite(self, other: Schema) -> Schema:
-        """Return the schema with the classes and levels of both."""
-        if self == other:
-            return self
+        """Return the schema of the rows of both: all classes and levels, and what of the reasons holds for all."""
         if len(self.columns) != len(other.columns):
             raise SchemaError(
                 f"{plural(len(self.columns), 'column')} meet {plural(len(other.columns), 'column')}; "
@@ -144,7 +201,13 @@ class Schema:
         columns = self.columns
         if self.columns != other.columns:
             columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
-        return Schema(columns, united(self.classes, other.classes))
+        return Schema(columns, united(self.classes, other.classes)).restated()
+
+    def restated(self) -> Schema:
+        """Return the schema for other rows than those its reasons tell of."""
+        if isinstance(self.columns, NumberedColumns):
+            return self
+        return replace(self, columns=tuple(column.restated() for column in self.columns))
 
     def covers(self, other: Schema) -> bool:
         """Whether this schema has all columns, levels and classes of the other, in whatever order."""
@@ -192,6 +255,12 @@ def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.in
         return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
     except KeyError as error:
         raise SchemaError(f"{error.args[0]!r} is not among {', '.join(map(str, list(within)[:20]))}") from None
+
+
+def some_of(values: Sequence[Level]) -> str:
+    """List values, and how many more there are where there are too many to read."""
+    shown = ", ".join(map(str, values[:MOST_SHOWN]))
+    return shown if len(values) <= MOST_SHOWN else f"{shown} and {len(values) - MOST_SHOWN:,} more"
 
 
 def amount(weight: float) -> str:

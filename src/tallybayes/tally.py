@@ -31,13 +31,14 @@ class Index:
     places: NDArray[np.intp]  # position of each old entry
     size: int  # length of the larger axis
     n_levels: NDArray[np.int64] | None = None  # (d,) cells of each column, where the axis is one of cells
+    n_right: NDArray[np.int64] | None = None  # (d,) of pairs: cells of their second columns
 
     def spread(self, table: Array, axis: int) -> Array:
-        """The table with its entries moved to their places."""
+        """The table with its entries moved to their places; entries that share one are added."""
         if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
             return table
         larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]))
-        larger[(slice(None),) * axis + (self.places,)] = table
+        np.add.at(larger, (*(slice(None),) * axis, self.places), table)  # type: ignore[arg-type]
         return larger
 
 
@@ -64,6 +65,8 @@ class Counts:
         Σ w over the rows where the column has a value; one column when all columns share it.
     n_levels : ndarray of shape (d,), optional
         Number of cells of each column; None when every column is one cell.
+    n_right : ndarray of shape (d,), optional
+        Of pairs: how many of their cells belong to one level of the first column.
 
     Examples
     --------
@@ -74,20 +77,22 @@ class Counts:
     count: Array
     weight: Array
     n_levels: NDArray[np.int64] | None = None
+    n_right: NDArray[np.int64] | None = None
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.count + other.count, self.weight + other.weight, self.n_levels)
+        return replace(self, count=self.count + other.count, weight=self.weight + other.weight)
 
     def __sub__(self, other: Counts) -> Counts:
-        return Counts(take_back(self.count, other.count), take_back(self.weight, other.weight), self.n_levels)
+        return replace(self, count=take_back(self.count, other.count), weight=take_back(self.weight, other.weight))
 
     def __mul__(self, factor: float) -> Counts:
-        return Counts(self.count * factor, self.weight * factor, self.n_levels)
+        return replace(self, count=self.count * factor, weight=self.weight * factor)
 
     def align(self, classes: Index, cells: Index) -> Counts:
         """Re-index onto a larger set of classes and levels."""
         count = cells.spread(classes.spread(self.count, 0), 1)
-        return Counts(count, classes.spread(self.weight, 0), None if self.n_levels is None else cells.n_levels)
+        grid = (None, None) if self.n_levels is None else (cells.n_levels, cells.n_right)
+        return Counts(count, classes.spread(self.weight, 0), *grid)
 
     def select(self, columns: NDArray[np.intp]) -> Counts:
         """The counts of some columns."""
@@ -96,12 +101,13 @@ class Counts:
             return Counts(self.count[:, columns], weight)
         ends = np.cumsum(self.n_levels)
         cells = np.concatenate([np.arange(ends[c] - self.n_levels[c], ends[c]) for c in columns])
-        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns])
+        n_right = None if self.n_right is None else self.n_right[columns]
+        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
-        levels = {} if self.n_levels is None else {"n_levels": self.n_levels}
-        return {"count": self.count, "weight": self.weight, **levels}
+        grid = {"n_levels": self.n_levels, "n_right": self.n_right}
+        return {"count": self.count, "weight": self.weight, **{k: v for k, v in grid.items() if v is not None}}
 
     def __repr__(self) -> str:
         n_classes, cells = self.count.shape
@@ -266,8 +272,11 @@ class Tally:
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         schema = self.schema.unite(other.schema)
-        mine, theirs = self.align(schema), other.align(schema)
-        return replace(mine, class_weight=mine.class_weight + theirs.class_weight, blocks=mine._paired(theirs, add))
+        return self.align(schema)._joined(other.align(schema))
+
+    def _joined(self, other: Tally) -> Tally:
+        """The rows of both, where both have the same schema."""
+        return replace(self, class_weight=self.class_weight + other.class_weight, blocks=self._paired(other, add))
 
     def __radd__(self, start: int) -> Tally:
         return self if start == 0 else NotImplemented  # so that sum() works
@@ -279,7 +288,8 @@ class Tally:
             raise UnlearnError(f"{NEVER_LEARNED} (they hold columns, classes or levels that it has never seen)")
         theirs = other.align(self.schema)
         class_weight = take_back(self.class_weight, theirs.class_weight)
-        return replace(self, class_weight=class_weight, blocks=self._paired(theirs, lambda a, b: a - b))
+        blocks = self._paired(theirs, lambda a, b: a - b)
+        return Tally(self.schema.restated(), class_weight, blocks)
 
     def __mul__(self, factor: float) -> Tally:
         if not (np.isfinite(factor) and factor >= 0):
@@ -353,7 +363,8 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
         return _count_rows(batch, families, 0, 0)
     threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
-    return reduce(add, map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads))
+    parts = map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads)
+    return reduce(Tally._joined, parts)
 
 
 def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: int) -> Tally:
@@ -401,14 +412,16 @@ def take_back(mine: Array, theirs: Array) -> Array:
 def _cells(columns: Sequence[int], mine: Schema, larger: Schema) -> Index:
     """Where each cell of a block goes: a column has a cell for every level, or one."""
 
-    def levels(column: Column) -> Sequence[Any]:
-        return range(1) if column.levels is None else column.levels
-
     if isinstance(larger.columns, NumberedColumns):
         return Index(np.arange(len(columns)), len(columns), np.ones(len(columns), dtype=np.int64))
-    n_levels = np.array([len(levels(larger.columns[c])) for c in columns], dtype=np.int64)
+    n_levels, n_right = cell_grid([larger.columns[c] for c in columns])
     starts = np.cumsum(n_levels) - n_levels
-    places = [
-        s + positions(levels(mine.columns[c]), levels(larger.columns[c])) for s, c in zip(starts, columns, strict=True)
-    ]
-    return Index(np.concatenate(places), int(n_levels.sum()), n_levels)
+    places = [s + mine.columns[c].cells_in(larger.columns[c]) for s, c in zip(starts, columns, strict=True)]
+    return Index(np.concatenate(places), int(n_levels.sum()), n_levels, n_right)
+
+
+def cell_grid(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Cells of each column (d,), and of pairs those of their second columns (d,)."""
+    n_right = [column.parts[1].n_cells for column in columns if column.parts is not None]
+    n_levels = np.array([column.n_cells for column in columns], dtype=np.int64)
+    return n_levels, np.array(n_right, dtype=np.int64) if n_right else None

@@ -26,7 +26,7 @@ SIDE = [2.0, 3.5, 1.0, 4.0, 2.5, 3.0]  # a plain column, so that the one in ques
 
 def column(table: Any, **params: Any) -> Column:
     """What the first column of six rows is taken for."""
-    return NaiveBayes(**params).fit(table, Y).schema_.columns[0]
+    return NaiveBayes(classical=True, **params).fit(table, Y).schema_.columns[0]
 
 
 def many(values: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def test_categories_of_numbers_and_dates_are_counted() -> None:
     table = pd.DataFrame(
         {"n": pd.Categorical([3, 1, 3, None, 1, 3], categories=[1, 2, 3]), "day": pd.Categorical(days)}
     )
-    model = NaiveBayes().fit(table, Y)
+    model = NaiveBayes(classical=True).fit(table, Y)
     assert model.schema_.columns[0].levels == (1, 2, 3)
     np.testing.assert_array_equal(model.tally_.blocks["categorical"].summary.count, [[1, 0, 2, 3, 0], [1, 0, 1, 0, 3]])
 
@@ -121,10 +121,10 @@ def test_categories_of_numbers_and_dates_are_counted() -> None:
 def test_pitfall_12_a_declared_level_takes_its_share_of_the_smoothing() -> None:
     """Nobody is M: (0 + 1) / (3 + 3) in both classes; S and L keep their own counts."""
     sizes = pd.Categorical(["S", "L", "S", "L", "L", "S"], categories=["S", "M", "L"])
-    model = NaiveBayes().fit(pd.DataFrame({"size": sizes}), Y)
+    model = NaiveBayes(classical=True).fit(pd.DataFrame({"size": sizes}), Y)
     table = np.exp(model.predict_joint_log_proba({"size": ["S", "M", "L"]})) * 2  # the prior is 1/2
     np.testing.assert_allclose(table, [[3 / 6, 2 / 6], [1 / 6, 1 / 6], [2 / 6, 3 / 6]])
-    undeclared = NaiveBayes().fit({"size": sizes.tolist()}, Y)
+    undeclared = NaiveBayes(classical=True).fit({"size": sizes.tolist()}, Y)
     np.testing.assert_allclose(np.exp(undeclared.predict_joint_log_proba({"size": ["S"]})) * 2, [[3 / 5, 2 / 5]])
 
 
@@ -142,7 +142,7 @@ NULLABLE = [3, 1, None, 14, 2, 1]
     ],
 )
 def test_whole_numbers_with_holes_keep_their_values(table: Any) -> None:
-    model = NaiveBayes().fit(table() if callable(table) else table, Y)
+    model = NaiveBayes(classical=True).fit(table() if callable(table) else table, Y)
     moments = model.tally_.blocks["gaussian"].summary
     np.testing.assert_array_equal(moments.weight, [[2], [3]])
     np.testing.assert_allclose(moments.mean, [[2.5], [16 / 3]])
@@ -152,7 +152,7 @@ def test_whole_numbers_with_holes_keep_their_values(table: Any) -> None:
 @every_form
 def test_decimals_are_numbers(make: Any) -> None:
     prices = [Decimal("1.10"), Decimal("2.20"), Decimal("1.10"), None, Decimal("3.30"), Decimal("0.05")]
-    model = NaiveBayes().fit(make({"price": prices}), Y)
+    model = NaiveBayes(classical=True).fit(make({"price": prices}), Y)
     assert model.schema_.columns[0].reason == "numbers from 0.05 to 3.3, 1 missing"
     np.testing.assert_allclose(model.tally_.blocks["gaussian"].summary.mean, [[5.5 / 3], [1.125]])
 
@@ -167,7 +167,7 @@ def test_decimals_are_numbers(make: Any) -> None:
 )
 def test_pitfall_28_very_large_integers_are_numbers(values: Any) -> None:
     table = pl.DataFrame({"x": values}) if isinstance(values, pl.Series) else {"x": values}
-    model = NaiveBayes().fit(table, Y)
+    model = NaiveBayes(classical=True).fit(table, Y)
     assert model.schema_.columns[0].kind == "numeric"
     assert model.tally_.blocks["gaussian"].summary.mean[0, 0] == pytest.approx(sum(map(int, values[::2])) / 3)
 
@@ -191,7 +191,7 @@ ACCOUNTS = [2**60 + 1, 2**60 + 2, None, 2**60 + 2, 2**60 + 1, 2**60 + 2]
 )
 def test_pitfall_28_large_integers_stay_different_levels(table: Any) -> None:
     """Account numbers differ in their last digits, which floats cannot tell apart; a hole must not make them floats."""
-    model = NaiveBayes(kind={"x": "category"}).fit(table() if callable(table) else table, Y)
+    model = NaiveBayes(classical=True, kind={"x": "category"}).fit(table() if callable(table) else table, Y)
     assert model.schema_.columns[0].levels == (2**60 + 1, 2**60 + 2)
     np.testing.assert_array_equal(model.tally_.blocks["categorical"].summary.count, [[2, 0], [0, 3]])
 
@@ -210,9 +210,9 @@ def test_dates_and_times_are_left_out_with_a_note(make: Any, first: Any) -> None
 
 @every_form
 def test_a_column_without_a_value_is_left_out_with_a_note(make: Any) -> None:
-    model = NaiveBayes().fit(make({"x": [None] * 6, "side": SIDE}), Y)
+    model = NaiveBayes(classical=True).fit(make({"x": [None] * 6, "side": SIDE}), Y)
     assert (model.schema_.columns[0].kind, model.schema_.columns[0].reason) == ("ignored", "no value at all")
-    alone = NaiveBayes().fit({"side": SIDE}, Y)
+    alone = NaiveBayes(classical=True).fit({"side": SIDE}, Y)
     np.testing.assert_array_equal(
         model.predict_proba(make({"x": [None] * 6, "side": SIDE})), alone.predict_proba({"side": SIDE})
     )
@@ -227,10 +227,10 @@ def test_a_column_without_a_value_is_left_out_with_a_note(make: Any) -> None:
 def test_constants_are_kept_with_a_note_and_say_nothing(make: Any, value: Any, kind: str, told: str) -> None:
     """They may vary in other rows; those of training say the same of every class."""
     x = {"x": [value] * 6, "side": SIDE, "city": list("aabbab")}
-    model = NaiveBayes().fit(make(x), Y)
+    model = NaiveBayes(classical=True).fit(make(x), Y)
     found = model.schema_.columns[0]
     assert (found.kind, found.reason) == (kind, f"constant: {told} in every row, no evidence")
-    alone = NaiveBayes().fit({"side": SIDE, "city": list("aabbab")}, Y)
+    alone = NaiveBayes(classical=True).fit({"side": SIDE, "city": list("aabbab")}, Y)
     np.testing.assert_allclose(model.predict_proba(make(x)), alone.predict_proba({"side": SIDE, "city": x["city"]}))
 
 
@@ -242,45 +242,45 @@ def test_another_value_than_the_constant_leaves_the_other_evidence_alone(
     value: Any, other: Any, rest: dict[str, Any]
 ) -> None:
     """No class knows it, so it must neither speak for one nor drown what the other columns say."""
-    model = NaiveBayes().fit({"x": [value] * 6, **rest}, Y)
-    expected = NaiveBayes().fit(rest, Y).predict_proba(rest)
+    model = NaiveBayes(classical=True).fit({"x": [value] * 6, **rest}, Y)
+    expected = NaiveBayes(classical=True).fit(rest, Y).predict_proba(rest)
     np.testing.assert_allclose(model.predict_proba({"x": [other] * 6, **rest}), expected, rtol=1e-6)
 
 
 def test_a_constant_does_not_make_a_row_more_probable() -> None:
     """P(x) is that of the columns that vary: a spike at the constant is no reason to call a row familiar."""
-    model = NaiveBayes().fit({"x": [7.0] * 6, "city": list("aabbab")}, Y)
+    model = NaiveBayes(classical=True).fit({"x": [7.0] * 6, "city": list("aabbab")}, Y)
     assert model.score_samples({"x": [7.0], "city": ["a"]})[0] <= 0
 
 
 @every_form
 def test_a_different_word_in_every_row_is_an_identifier(make: Any) -> None:
     names = [f"name {i:02}" for i in range(24)]
-    found = NaiveBayes().fit(make(many(names)), Y * 4).schema_.columns[0]
+    found = NaiveBayes(classical=True).fit(make(many(names)), Y * 4).schema_.columns[0]
     assert (found.kind, found.reason) == ("ignored", "an identifier: a different value in each of 24 rows")
-    twice = NaiveBayes().fit(make(many([*names[:-1], names[0]])), Y * 4).schema_.columns[0]
+    twice = NaiveBayes(classical=True).fit(make(many([*names[:-1], names[0]])), Y * 4).schema_.columns[0]
     assert twice.kind == "category"
 
 
 @every_form
 def test_whole_numbers_that_count_the_rows_are_an_identifier(make: Any) -> None:
     counted = list(range(100, 124))
-    found = NaiveBayes().fit(make(many(counted[::-1])), Y * 4).schema_.columns[0]
+    found = NaiveBayes(classical=True).fit(make(many(counted[::-1])), Y * 4).schema_.columns[0]
     assert (found.kind, found.reason) == ("ignored", "an identifier: it numbers the 24 rows")
     for other in ([*counted[:-1], 124], [*counted[:-1], 100], [float(n) + 0.5 for n in counted]):
-        assert NaiveBayes().fit(make(many(other)), Y * 4).schema_.columns[0].kind == "numeric"
+        assert NaiveBayes(classical=True).fit(make(many(other)), Y * 4).schema_.columns[0].kind == "numeric"
 
 
 def test_few_rows_and_arrays_have_no_identifiers() -> None:
     """Six different words may well be six levels; the columns of an array were chosen by somebody."""
     assert column({"x": list("abcdef")}).kind == "category"
-    assert NaiveBayes().fit(np.arange(24)[:, None], Y * 4).schema_.columns[0].kind == "numeric"
+    assert NaiveBayes(classical=True).fit(np.arange(24)[:, None], Y * 4).schema_.columns[0].kind == "numeric"
 
 
 @every_form
 def test_pitfall_37_words_that_look_like_holes_are_words(make: Any) -> None:
     words = ["None", "NA", "nan", "null", "", None]
-    model = NaiveBayes().fit(make({"x": words}), Y)
+    model = NaiveBayes(classical=True).fit(make({"x": words}), Y)
     assert model.schema_.columns[0].levels == ("", "NA", "None", "nan", "null")
     parts = model.contributions(make({"x": words}))[:, :, 0]
     assert (parts[:5] != 0).all()  # each of them is evidence
@@ -289,9 +289,9 @@ def test_pitfall_37_words_that_look_like_holes_are_words(make: Any) -> None:
 
 def test_an_array_may_hold_words_and_numbers() -> None:
     table = np.array([["a", 1.5], ["b", 2.0], ["a", None], ["a", 4.0], [None, 2.0], ["b", 3.0]], dtype=object)
-    model = NaiveBayes().fit(table, Y)
+    model = NaiveBayes(classical=True).fit(table, Y)
     assert [(c.name, c.kind) for c in model.schema_.columns] == [("x0", "category"), ("x1", "numeric")]
-    named = NaiveBayes().fit({"x0": table[:, 0], "x1": table[:, 1]}, Y)
+    named = NaiveBayes(classical=True).fit({"x0": table[:, 0], "x1": table[:, 1]}, Y)
     np.testing.assert_array_equal(
         model.predict_proba(table), named.predict_proba({"x0": ["a", "b", "a", "a", None, "b"], "x1": table[:, 1]})
     )
@@ -340,7 +340,7 @@ def test_words_and_numbers_in_one_column_can_be_told_to_be_a_category() -> None:
 def test_pitfall_28_infinity_is_an_error_that_names_column_and_row(make: Any, bad: float) -> None:
     with pytest.raises(DataError, match=r"column 'x' is infinite \(row 3\)"):
         column(make({"x": [1.0, 2.0, 3.0, bad, 5.0, 6.0]}))
-    model = NaiveBayes().fit({"x": SIDE}, Y)
+    model = NaiveBayes(classical=True).fit({"x": SIDE}, Y)
     with pytest.raises(DataError, match=r"column 'x' is infinite \(row 1\)"):
         model.predict(make({"x": [1.0, bad]}))
 
@@ -349,7 +349,7 @@ def test_pitfall_28_infinity_is_an_error_that_names_column_and_row(make: Any, ba
 @pytest.mark.parametrize("values", [["x"], ["nan"], [datetime.date(2026, 1, 1)], [[1.0]]], ids=str)
 def test_what_was_learned_as_numbers_must_come_as_numbers(make: Any, values: Any) -> None:
     """Neither a word (nor the word "nan") nor a date is silently turned into a number."""
-    model = NaiveBayes().fit({"x": SIDE}, Y)
+    model = NaiveBayes(classical=True).fit({"x": SIDE}, Y)
     with pytest.raises(DataError, match="column 'x' was learned as numbers, but holds"):
         model.predict(make({"x": values}))
 
@@ -357,13 +357,13 @@ def test_what_was_learned_as_numbers_must_come_as_numbers(make: Any, values: Any
 @every_form
 @pytest.mark.parametrize("values", [[3], [2.5], [True], [datetime.date(2026, 1, 1)], [None]], ids=str)
 def test_anything_else_among_words_is_a_level_never_seen(make: Any, values: Any) -> None:
-    model = NaiveBayes().fit({"x": ["a", "b", "a", "b", "b", "b"]}, Y)
+    model = NaiveBayes(classical=True).fit({"x": ["a", "b", "a", "b", "b", "b"]}, Y)
     np.testing.assert_allclose(model.predict_proba(make({"x": values})), [[0.5, 0.5]])
 
 
 @every_form
 def test_a_list_among_words_is_an_error_that_names_the_column(make: Any) -> None:
-    model = NaiveBayes().fit({"x": ["a", "b", "a", "b", "b", "b"]}, Y)
+    model = NaiveBayes(classical=True).fit({"x": ["a", "b", "a", "b", "b", "b"]}, Y)
     with pytest.raises(DataError, match="column 'x'"):
         model.predict(make({"x": [[1.0, 2.0]]}))
 
@@ -383,14 +383,14 @@ def test_a_list_among_words_is_an_error_that_names_the_column(make: Any) -> None
 )
 def test_what_is_no_table_is_an_error(table: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):
-        NaiveBayes().fit(table, ["no", "yes"])
+        NaiveBayes(classical=True).fit(table, ["no", "yes"])
 
 
 def test_sparse_matrices_belong_elsewhere() -> None:
     import scipy.sparse as sp
 
     with pytest.raises(DataError, match="use MultinomialNB or BernoulliNB"):
-        NaiveBayes().fit(sp.eye(6).tocsr(), Y)
+        NaiveBayes(classical=True).fit(sp.eye(6).tocsr(), Y)
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_sparse_matrices_belong_elsewhere() -> None:
 )
 def test_tables_of_the_wrong_shape_are_errors(table: Any, y: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        NaiveBayes().fit(table, y)
+        NaiveBayes(classical=True).fit(table, y)
 
 
 # ---------------------------------------------------------------------------------------------- names
@@ -413,13 +413,13 @@ def test_tables_of_the_wrong_shape_are_errors(table: Any, y: Any, why: str) -> N
 @every_frame
 def test_pitfall_27_columns_are_matched_by_name_in_any_order(make: Any) -> None:
     x, y = birds()
-    model = NaiveBayes().fit(make(x), y)
+    model = NaiveBayes(classical=True).fit(make(x), y)
     np.testing.assert_array_equal(model.predict_proba(make(dict(reversed(x.items())))), model.predict_proba(make(x)))
 
 
 @every_form
 def test_pitfall_27_extra_columns_are_ignored_with_one_note(make: Any) -> None:
-    model = NaiveBayes().fit(make({"x": SIDE}), Y)
+    model = NaiveBayes(classical=True).fit(make({"x": SIDE}), Y)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         found = model.predict_proba(make({"more": list("abcdef"), "x": SIDE, "most": SIDE}))
@@ -432,7 +432,7 @@ def test_pitfall_27_extra_columns_are_ignored_with_one_note(make: Any) -> None:
 @every_form
 def test_pitfall_27_missing_columns_are_holes_with_one_note(make: Any) -> None:
     x = {"x": SIDE, "city": ["a", "b", "a", "b", "b", "b"]}
-    model = NaiveBayes().fit(make(x), Y)
+    model = NaiveBayes(classical=True).fit(make(x), Y)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         found = model.predict_proba(make({"x": SIDE}))
@@ -442,14 +442,27 @@ def test_pitfall_27_missing_columns_are_holes_with_one_note(make: Any) -> None:
 
 def test_missing_columns_are_an_error_if_strict() -> None:
     x = {"x": SIDE, "city": ["a", "b", "a", "b", "b", "b"], "none": [None] * 6}
-    model = NaiveBayes(strict=True).fit(x, Y)
+    model = NaiveBayes(classical=True, strict=True).fit(x, Y)
     with pytest.raises(DataError, match=r"the table lacks column 'city'; .*strict=False"):
         model.predict({"x": SIDE, "none": [None] * 6})
     model.predict({"x": SIDE, "city": x["city"]})  # what is no evidence is not missed
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_missing_column_of_a_bag_of_counts_is_one_error(strict: bool) -> None:
+    """Shares of one total: without one of them the others mean something else."""
+    x = {"apples": [3, 0, 2, 1, 4, 0], "pears": [1, 3, 0, 2, 1, 4], "side": SIDE}
+    model = NaiveBayes(family={"apples": "multinomial", "pears": "multinomial"}, strict=strict).fit(x, Y)
+    short = {"apples": [2], "side": [1.0]}
+    for ask in (model.predict, lambda rows: model.partial_fit(rows, ["no"]), lambda rows: model.unlearn(rows, ["no"])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(DataError, match=r"lacks column 'pears' of the multinomial counts"):
+                ask(short)
+
+
 def test_many_missing_columns_make_a_short_note() -> None:
-    model = NaiveBayes().fit({f"c{j}": SIDE for j in range(9)}, Y)
+    model = NaiveBayes(classical=True).fit({f"c{j}": SIDE for j in range(9)}, Y)
     with pytest.warns(ColumnWarning, match=r"the table lacks columns 'c1', 'c2', 'c3', 'c4', 'c5' and 3 more:"):
         model.predict({"c0": SIDE})
 
@@ -465,7 +478,7 @@ def test_many_missing_columns_make_a_short_note() -> None:
 )
 def test_pitfall_27_a_name_that_occurs_twice_is_an_error(table: Any) -> None:
     with pytest.raises(DataError, match=r"columns must have different names, but \['(a|1)'\] occur more than once"):
-        NaiveBayes().fit(table() if callable(table) else table, Y)
+        NaiveBayes(classical=True).fit(table() if callable(table) else table, Y)
 
 
 def _arrow_twins() -> Any:
@@ -477,7 +490,7 @@ def _arrow_twins() -> Any:
 @pytest.mark.parametrize("make", [pd.DataFrame, dict])
 def test_pitfall_27_names_may_be_numbers_nothing_and_empty(make: Any) -> None:
     x = {0: SIDE, "": list("ababab"), None: list("xxyyxy"), "a b<c>": [True, False] * 3}
-    model = NaiveBayes().fit(make(x), Y)
+    model = NaiveBayes(classical=True).fit(make(x), Y)
     assert model.schema_.names == ("0", "", "None", "a b<c>")
     assert model.feature_names_in_.tolist() == ["0", "", "None", "a b<c>"]
     assert model.predict(make(x)).shape == (6,)
@@ -486,18 +499,18 @@ def test_pitfall_27_names_may_be_numbers_nothing_and_empty(make: Any) -> None:
 def test_numbered_columns_can_be_overridden_by_their_number() -> None:
     """A frame without names has the columns 0, 1, …, and that is what the user calls them."""
     table = pd.DataFrame([[1, 2], [3, 5]] * 3)
-    assert NaiveBayes(kind={0: "category"}).fit(table, Y).schema_.columns[0].levels == (1, 3)
+    assert NaiveBayes(classical=True, kind={0: "category"}).fit(table, Y).schema_.columns[0].levels == (1, 3)
 
 
 def test_frames_and_arrays_may_be_mixed_with_a_note() -> None:
     frame = pd.DataFrame({"a": SIDE, "b": SIDE[::-1]})
-    model = NaiveBayes().fit(frame, Y)
+    model = NaiveBayes(classical=True).fit(frame, Y)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         found = model.predict_proba(frame.to_numpy())
     np.testing.assert_array_equal(found, model.predict_proba(frame))
     with pytest.raises(ValueError, match="X has 1 features, but NaiveBayes is expecting 2 features"):
         model.predict(frame.to_numpy()[:, :1])
-    unnamed = NaiveBayes().fit(frame.to_numpy(), Y)
+    unnamed = NaiveBayes(classical=True).fit(frame.to_numpy(), Y)
     assert not hasattr(unnamed, "feature_names_in_")
     with pytest.warns(UserWarning, match="X has feature names, but NaiveBayes was fitted without"):
         unnamed.predict(frame)
@@ -527,7 +540,7 @@ TOLD = {
     ],
 )
 def test_the_kind_can_be_told(name: str, kind: Any, block: str) -> None:
-    model = NaiveBayes(kind={name: kind}).fit({name: TOLD[name]}, Y)
+    model = NaiveBayes(classical=True, kind={name: kind}).fit({name: TOLD[name]}, Y)
     found = model.schema_.columns[0]
     assert found.kind == kind
     assert found.reason.startswith("as told")
@@ -547,13 +560,13 @@ def test_the_kind_can_be_told(name: str, kind: Any, block: str) -> None:
     ],
 )
 def test_the_family_can_be_told(name: str, family: str, kind: str, block: str) -> None:
-    model = NaiveBayes(family={name: family}).fit({name: TOLD[name], "side": SIDE}, Y)
+    model = NaiveBayes(classical=True, family={name: family}).fit({name: TOLD[name], "side": SIDE}, Y)
     assert model.schema_.columns[0].kind == kind
     assert model.tally_.blocks[block].columns[0] == 0
 
 
 def test_a_poisson_column_is_counted_as_one() -> None:
-    model = NaiveBayes(family={"visits": "poisson"}, alpha=0).fit({"visits": [1, 4, 0, 5, 2, 3]}, Y)
+    model = NaiveBayes(classical=True, family={"visits": "poisson"}, alpha=0).fit({"visits": [1, 4, 0, 5, 2, 3]}, Y)
     rates = np.array([1.0, 4.0])
     expected = 3 * np.log(rates) - rates + np.log(0.5)  # log 3! is the same for both classes
     np.testing.assert_allclose(model.predict_joint_log_proba({"visits": [3]}), [expected])
@@ -561,16 +574,18 @@ def test_a_poisson_column_is_counted_as_one() -> None:
 
 def test_multinomial_columns_share_one_bag() -> None:
     x = {"apples": [3, 0, 2, 1, 4, 0], "pears": [1, 3, 0, 2, 1, 4]}
-    model = NaiveBayes(family={"apples": "multinomial", "pears": "multinomial"}, alpha=0).fit(x, Y)
+    model = NaiveBayes(classical=True, family={"apples": "multinomial", "pears": "multinomial"}, alpha=0).fit(x, Y)
     expected = np.log(0.5) + np.array([2 * np.log(9 / 11) + np.log(2 / 11), 2 * np.log(1 / 10) + np.log(9 / 10)])
     np.testing.assert_allclose(model.predict_joint_log_proba({"apples": [2], "pears": [1]}), [expected])
 
 
 def test_dropped_columns_might_not_be_there() -> None:
     x, y = birds()
-    model = NaiveBayes(drop=["year", "island"]).fit(x, y)
+    model = NaiveBayes(classical=True, drop=["year", "island"]).fit(x, y)
     kept = {name: values for name, values in x.items() if name not in ("year", "island")}
-    np.testing.assert_array_equal(model.predict_proba(kept), NaiveBayes().fit(kept, y).predict_proba(kept))
+    np.testing.assert_array_equal(
+        model.predict_proba(kept), NaiveBayes(classical=True).fit(kept, y).predict_proba(kept)
+    )
     assert {c.name: c.reason for c in model.schema_.columns if c.kind == "ignored"} == {
         "year": "dropped, as told",
         "island": "dropped, as told",
@@ -580,7 +595,7 @@ def test_dropped_columns_might_not_be_there() -> None:
 def test_identifiers_constants_and_dates_can_be_told_to_count() -> None:
     x = {"id": list(range(24)), "same": ["a"] * 24, "day": [datetime.date(2026, 1, 1 + i % 2) for i in range(24)]}
     told = {"id": "numeric", "same": "category", "day": "category"}
-    model = NaiveBayes(kind=told).fit(pl.DataFrame(x), Y * 4)
+    model = NaiveBayes(classical=True, kind=told).fit(pl.DataFrame(x), Y * 4)
     assert {c.name: c.kind for c in model.schema_.columns} == told
     assert model.schema_.columns[2].levels == (datetime.date(2026, 1, 1), datetime.date(2026, 1, 2))
     parts = model.contributions(pl.DataFrame(x)[:1])[0]
@@ -610,23 +625,23 @@ def test_identifiers_constants_and_dates_can_be_told_to_count() -> None:
     ids=str,
 )
 def test_bad_overrides_name_the_column(params: dict[str, Any], why: str) -> None:
-    model = NaiveBayes(**params)
+    model = NaiveBayes(classical=True, **params)
     with pytest.raises((SettingError, DataError), match=why):
         model.fit(TOLD, Y)
-    assert vars(model) == vars(NaiveBayes(**params))
+    assert vars(model) == vars(NaiveBayes(classical=True, **params))
 
 
 def test_counts_are_not_negative() -> None:
     with pytest.raises(DataError, match="column 'x' holds -3, and counts cannot be negative"):
         column({"x": [1, 2, -3, 4, 5, 6]}, kind={"x": "count"})
-    model = NaiveBayes(kind={"x": "count"}).fit({"x": [1, 2, 3, 4, 5, 6]}, Y)
+    model = NaiveBayes(classical=True, kind={"x": "count"}).fit({"x": [1, 2, 3, 4, 5, 6]}, Y)
     with pytest.raises(DataError, match=r"column 'x' holds the count -1 \(row 2\)"):
         model.predict({"x": [1, 2, -1]})
 
 
 def test_a_table_without_evidence_gives_the_prior_with_a_note() -> None:
     with pytest.warns(ColumnWarning, match="no column is evidence, so every row gets the prior"):
-        model = NaiveBayes(drop=["x"]).fit({"x": SIDE}, ["no", "no", "yes", "no", "no", "yes"])
+        model = NaiveBayes(classical=True, drop=["x"]).fit({"x": SIDE}, ["no", "no", "yes", "no", "no", "yes"])
     np.testing.assert_allclose(model.predict_proba({"x": SIDE}), [[4 / 6, 2 / 6]] * 6)
 
 
@@ -635,7 +650,7 @@ def test_a_table_without_evidence_gives_the_prior_with_a_note() -> None:
 
 def test_the_schema_prints_as_a_table() -> None:
     x, y = birds()
-    assert str(NaiveBayes().fit(x, y).schema_).splitlines() == [
+    assert str(NaiveBayes(classical=True).fit(x, y).schema_).splitlines() == [
         "column             kind      why",
         "island             category  text, 3 levels in 344 rows",
         "bill_length_mm     numeric   numbers from 32.1 to 59.6, 2 missing",
@@ -650,12 +665,15 @@ def test_the_schema_prints_as_a_table() -> None:
 
 def test_large_figures_have_separators() -> None:
     x = {"city": list("abcdefghi") * 200, "side": [1.0, 2.0] * 900}
-    assert NaiveBayes().fit(x, ["no", "yes"] * 900).schema_.columns[0].reason == "text, 9 levels in 1,800 rows"
+    assert (
+        NaiveBayes(classical=True).fit(x, ["no", "yes"] * 900).schema_.columns[0].reason
+        == "text, 9 levels in 1,800 rows"
+    )
 
 
 def test_the_schema_is_html_too_and_escaped() -> None:
     x = {"<b>x</b>": ["<i>"] * 6, "a&b": SIDE}
-    page = NaiveBayes().fit(x, ["<no>", "yes"] * 3).schema_._repr_html_()
+    page = NaiveBayes(classical=True).fit(x, ["<no>", "yes"] * 3).schema_._repr_html_()
     assert "&lt;b&gt;x&lt;/b&gt;" in page
     assert "constant: &#x27;&lt;i&gt;&#x27;" in page
     assert "a&amp;b" in page
@@ -676,7 +694,7 @@ sys.modules["pyarrow"] = None  # as if it were not installed
 import {library} as library
 from tallybayes import NaiveBayes
 x = library.DataFrame({{"city": ["a", "b", None, "a", "b", "b"], "n": [1.0, 2.0, None, 4.0, 5.0, 6.0]}})
-model = NaiveBayes().fit(x, ["no", "yes"] * 3)
+model = NaiveBayes(classical=True).fit(x, ["no", "yes"] * 3)
 print(model.tally_.blocks["categorical"].summary.count.tolist(), model.predict(x)[0], type(model.sample(2)[0]).__name__)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -117,3 +117,20 @@ def test_an_infinite_value_is_named():
     with pytest.raises(CellError, match="is infinite") as error:
         family.log_prob(params, np.array([[0.0, 1.0, 0.0], [0.0, 1.0, np.inf]]))
     assert (error.value.row, error.value.column) == (1, 2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
+def test_rows_of_all_weights_can_be_left_out_of_sparse_counts(alpha):
+    # Common and rare columns, light and heavy rows: some columns have little of no left without a row, most have much.
+    rng = np.random.default_rng(0)
+    x = (rng.random((600, 12)) < np.linspace(0.0, 1.0, 12) ** 3).astype(float)
+    weight = rng.random(600) * np.where(rng.random(600) < 0.1, 20.0, 1.0)
+    weight[:3] = 0.0
+    codes, family, sparse = rng.integers(2, size=600).tolist(), Bernoulli(alpha), sparse_rows(csr_array(x))
+    summary, params = fitted(family, sparse, codes, weight)
+    got = family.leave_one_out(summary, params, sparse, labels(codes, weight))
+    assert_allclose(got, family.leave_one_out(summary, params, x, labels(codes, weight)))
+    for i in range(0, 600, 50):
+        rest = np.arange(600) != i
+        _, without = fitted(family, x[rest], np.array(codes)[rest], weight[rest], 2)
+        assert_allclose(got[i], family.log_prob(without, x[[i]])[0])

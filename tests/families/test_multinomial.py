@@ -6,11 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.stats import multinomial
 
+from tallybayes.batch import Csr
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families import Multinomial
 from tallybayes.sources.arrays import sparse_rows
 
-from .fitting import fitted
+from .fitting import fitted, labels
 
 X = np.array([[2.0, 1, 0], [1.0, 0, 0], [0.0, 3, 1], [0.0, 0, 0]])
 CODES = [0, 0, 1, 1]
@@ -81,6 +82,16 @@ def test_draws_are_as_long_as_the_rows():
     drawn = family.sample(params, np.repeat([0, 1], 2000), np.random.default_rng(0))
     assert_allclose(drawn.sum(axis=1).reshape(2, -1).mean(axis=1), [20.0, 20.0], rtol=0.02)
     assert_array_equal(drawn, np.rint(drawn))
+
+
+def test_a_row_in_pieces_and_out_of_order_is_left_out_whole():
+    family, pieces = Multinomial(), Csr(*map(np.array, ([1.0, 1, 1, 1, 2, 1], [1, 0, 0, 0, 1, 2], [0, 3, 4, 6, 6])), 3)
+    other = X.copy()
+    other[2] = [0.0, 2, 1]
+    assert_array_equal(pieces.dense(), other)
+    summary, params = fitted(family, pieces, CODES)
+    left_out = [family.leave_one_out(summary, params, x, labels(CODES)) for x in (pieces, other)]
+    assert_allclose(*left_out)
 
 
 def test_parameters_are_counted():

@@ -16,7 +16,23 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
-from tallybayes.families import Bernoulli, Categorical, Complement, Family, Gaussian, Multinomial, Multinormal, Poisson
+from tallybayes.families import (
+    Bernoulli,
+    Binned,
+    Categorical,
+    Complement,
+    Exponential,
+    Family,
+    Gaussian,
+    Hierarchical,
+    Kernel,
+    Lognormal,
+    Multinomial,
+    Multinormal,
+    Pair,
+    Poisson,
+    ZeroInflated,
+)
 from tallybayes.model import Model, Settings
 from tallybayes.schema import Column, Kind, Schema, positions
 from tallybayes.sources.arrays import one_block
@@ -110,6 +126,8 @@ def _csr(values: type, indices: type) -> Form:
 
 
 N_LEVELS = np.array([len(levels) for levels in LEVELS], dtype=np.int64)
+EDGES = ((0.5,), (0.5, 1.5), (0.5, 1.5, 2.5, 3.5))  # bins as many as there are levels
+GRIDS = ((2, 2), (2, 3), (3, 2))  # levels of the two columns of each pair
 
 
 def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
@@ -119,6 +137,11 @@ def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
         return Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), N_LEVELS)
 
     return Form(make, np.nan_to_num if np.iinfo(dtype).min == 0 else lambda x: x)
+
+
+def _pairs(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
+    cells, right = np.array([a * b for a, b in GRIDS]), np.array([b for _, b in GRIDS])
+    return Form(lambda x: Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), cells, right))
 
 
 DENSE = {
@@ -149,6 +172,9 @@ CODED = {
 }
 
 
+PAIRED = {"int64": _pairs(np.int64), "int32": _pairs(np.int32, np.asfortranarray), "apart": _pairs(np.int16, _apart)}
+
+
 # ---------------------------------------------------------------------------------------------- entries
 
 
@@ -162,6 +188,8 @@ class Entry:
     settings: tuple[Family, ...]  # the first one is the default
     holes: bool = True
     anchor: tuple[tuple[int, ...], ...] = ()  # grid of rows that stay when one is left out
+    edges: tuple[tuple[float, ...], ...] | None = None  # of the columns, where they are numbers in bins
+    keeps_structure: bool = False  # leave-one-out keeps a part of the parameters that all rows had a say in
 
 
 def _numbers(grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -181,13 +209,23 @@ def _levels(grid: NDArray[np.float64]) -> NDArray[np.float64]:
     return grid % N_LEVELS
 
 
+def _positive(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.exp2(grid) * (1.0, 0.25, 8.0)
+
+
+def _combinations(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return grid % [a * b for a, b in GRIDS]
+
+
+SPREAD = ((0, 1, 4), (3, 4, 0), (1, 0, 2))  # the spread of a column must not hang on a single row
+
 ENTRIES = {
     "gaussian": Entry(
         "numeric",
         _numbers,
         DENSE,
         (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
-        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),  # the spread of a column must not hang on a single row
+        anchor=SPREAD,
     ),
     "multinormal": Entry(
         "numeric",
@@ -241,6 +279,27 @@ ENTRIES = {
         holes=False,
     ),
     "poisson": Entry("count", _amounts, DENSE | SPARSE, (Poisson(), Poisson(0.0), Poisson(0.3))),
+    "hierarchical": Entry(
+        "category",
+        _levels,
+        CODED,
+        (Hierarchical(), Hierarchical(0.5), Hierarchical((0.5, 8.0, 100.0)), Hierarchical(unseen="smooth")),
+    ),
+    "kernel": Entry(
+        "numeric",
+        _levels,
+        CODED,
+        (Kernel(), Kernel(0.0), Kernel(0.5, 8.0), Kernel((0.0, 1.0, 3.0), (1.0, 2.0, 3.0))),
+        edges=EDGES,
+    ),
+    # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
+    "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
+    "lognormal": Entry("numeric", _positive, DENSE, (Lognormal(), Lognormal(0.1)), anchor=SPREAD),
+    "exponential": Entry("numeric", _amounts, DENSE, (Exponential(), Exponential(0.3))),
+    "zero_inflated": Entry(
+        "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD
+    ),
+    "pair": Entry("pair", _combinations, PAIRED, (Pair(), Pair(0.5), Pair((1.0, 8.0, 30.0)))),
 }
 
 
@@ -297,9 +356,15 @@ class Case:
     @property
     def schema(self) -> Schema:
         """All classes and all levels."""
-        leveled = self.entry.kind == "category"
-        columns = (Column(f"c{j}", self.entry.kind, levels if leveled else None) for j, levels in enumerate(LEVELS))
-        return Schema(tuple(columns), CLASSES)
+        return Schema(tuple(map(self._column, range(WIDTH))), CLASSES)
+
+    def _column(self, j: int) -> Column:
+        name, kind = f"c{j}", self.entry.kind
+        if kind == "pair":
+            left, right = (Column(f"{name}{side}", "category", tuple(range(n))) for side, n in enumerate(GRIDS[j]))
+            return Column(name, kind, parts=(left, right))
+        edges = None if self.entry.edges is None else self.entry.edges[j]
+        return Column(name, kind, LEVELS[j] if kind == "category" else None, edges=edges)
 
     def matrix(self, x: NDArray[np.float64], form: str | None = None) -> Matrix:
         """Cells in one of the forms, the plain one if none is named."""

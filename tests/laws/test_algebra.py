@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.batch import Codes
+from tallybayes.batch import columns_of
 from tallybayes.errors import UnlearnError
 from tallybayes.families import FAMILIES
 from tallybayes.schema import Schema
@@ -100,7 +100,7 @@ def test_rows_are_taken_back_by_name(case, data):
 def test_selecting_columns_is_counting_only_them(case, data):
     batch = case.batch(data.draw(case.tables()))
     x, schema = batch.blocks[case.family.name].x, case.schema
-    fewer = Codes(x.matrix[:, [0, 2]], x.n_levels[[0, 2]]) if isinstance(x, Codes) else x[:, [0, 2]]
+    fewer = columns_of(x, [0, 2])
     narrow = Schema((schema.columns[0], schema.columns[2]), schema.classes)
     want = case.count(one_block(case.family.name, narrow, fewer, batch.labels))
     assert_same_tally(case.count(batch).select(("c0", "c2")), want, exact=True)

@@ -10,9 +10,10 @@ from .cases import CASES
 
 ROWS = 20_000
 # A floor that is drawn from is added once more by the next fit, and what was shrunk is shrunk again.
+DRAWN = [case for case in CASES if case.entry.kind != "pair"]  # pairs correct other columns and have no values
 WITHOUT_FLOOR = [
     case
-    for case in CASES
+    for case in DRAWN
     if getattr(case.family, "var_smoothing", 0.0) < 1e-6 and getattr(case.family, "shrinkage", None) is None
 ]
 
@@ -30,7 +31,7 @@ def test_refitting_drawn_rows_recovers_the_model(case):
     assert_allclose(got, want, atol=0.03 * np.ptp(want[np.isfinite(want)]))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", DRAWN, ids=str)
 def test_no_rows_can_be_drawn(case):
     drawn, codes = case.model(case.random_table(20)).sample(0, np.random.default_rng(0))
     assert codes.shape == (0,)

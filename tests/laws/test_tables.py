@@ -40,7 +40,7 @@ every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTI
 
 def naive_bayes(settings):
     # A floor on the variance that is worth its name: rounding is not divided by next to nothing.
-    return NaiveBayes(kind=KIND, var_smoothing=0.1, **settings)
+    return NaiveBayes(classical=True, kind=KIND, var_smoothing=0.1, **settings)
 
 
 # Two rows of each class without a hole stay in every model: a column that is constant without its row has no spread
@@ -84,7 +84,7 @@ def fitted(settings, x, y, weight):
 
 def without_reasons(tally):
     """Reasons tell how many rows were seen, in which two ways to the same counts may differ."""
-    columns = tuple(replace(column, reason="") for column in tally.schema.columns)
+    columns = tuple(replace(column, reason="", lasting="", whole=False) for column in tally.schema.columns)
     return Tally(Schema(columns, tally.schema.classes), tally.class_weight, tally.blocks)
 
 
@@ -128,12 +128,12 @@ def test_real_rows_with_holes_are_left_out_exactly(form, weighted):
     y = np.array(y)
     weight = np.random.default_rng(0).choice([0.5, 1.0, 2.5], 344) if weighted else np.ones(344)
     table, some = FORMS[form](x), np.arange(0, 344, 7)
-    model = NaiveBayes().fit(table, y, weight)
+    model = NaiveBayes(classical=True).fit(table, y, weight)
     found = model.leave_one_out(table, y, weight)[some]
 
     def refitted(i):
         rest = np.delete(np.arange(344), i)
-        return NaiveBayes().fit(taken(x, rest), y[rest], weight[rest]).predict_log_proba(taken(x, [i]))[0]
+        return NaiveBayes(classical=True).fit(taken(x, rest), y[rest], weight[rest]).predict_log_proba(taken(x, [i]))[0]
 
     assert_allclose(found, [refitted(i) for i in some], rtol=1e-8, atol=1e-10)
 
@@ -146,8 +146,8 @@ def test_a_column_that_one_row_alone_varies_is_constant_without_it(beside, value
     if beside:
         x["side"] = np.sin(np.arange(n)).tolist()
     y, rest, last = np.array(CLASSES * n)[:n], range(n - 1), [n - 1]
-    expected = NaiveBayes().fit(taken(x, rest), y[rest]).predict_log_proba(taken(x, last))
-    model = NaiveBayes().fit(x, y)
+    expected = NaiveBayes(classical=True).fit(taken(x, rest), y[rest]).predict_log_proba(taken(x, last))
+    model = NaiveBayes(classical=True).fit(x, y)
     assert_allclose(model.leave_one_out(x, y)[last], expected, rtol=1e-6, atol=1e-6)
     assert_allclose(model.unlearn(taken(x, last), y[last]).predict_log_proba(taken(x, last)), expected, atol=1e-6)
 
@@ -176,8 +176,8 @@ def test_unlearning_is_fitting_the_rest(settings, table, whole, data):
 def test_unlearned_penguins_leave_moments_to_a_billionth():
     x, y = birds()
     y, gone, rest = np.array(y), range(0, 344, 3), [i for i in range(344) if i % 3]
-    found = NaiveBayes().fit(x, y).unlearn(taken(x, gone), y[::3]).tally_
-    expected = NaiveBayes().fit(taken(x, rest), y[rest]).tally_
+    found = NaiveBayes(classical=True).fit(x, y).unlearn(taken(x, gone), y[::3]).tally_
+    expected = NaiveBayes(classical=True).fit(taken(x, rest), y[rest]).tally_
     for name, block in expected.blocks.items():
         mine = found.blocks[name].summary
         if not isinstance(mine, Moments):
@@ -219,7 +219,10 @@ def test_the_form_of_the_table_makes_no_difference(form, columns, seed):
     y, weight = rng.choice(CLASSES, n), rng.choice([0.5, 1.0, 2.0], n)
     table = FORMS[form](columns)
     with warnings.catch_warnings(action="ignore", category=ColumnWarning):  # all columns may turn out constant
-        model, expected = NaiveBayes().fit(table, y, weight), NaiveBayes().fit(columns, y, weight)
+        model, expected = (
+            NaiveBayes(classical=True).fit(table, y, weight),
+            NaiveBayes(classical=True).fit(columns, y, weight),
+        )
     assert str(model.schema_) == str(expected.schema_)
     assert_same_tally(without_reasons(model.tally_), without_reasons(expected.tally_), exact=True)
     assert_array_equal(model.predict_joint_log_proba(table), expected.predict_joint_log_proba(columns))
@@ -232,7 +235,10 @@ def test_numbers_in_an_array_are_numbers_in_a_table(form, seed):
     array, y = rng.normal(size=(30, 3)) * [1, 100, 1e-3], rng.choice(CLASSES, 30)
     array[rng.random((30, 3)) < 0.2] = np.nan
     holes = {f"x{j}": [None if np.isnan(v) else v for v in array[:, j].tolist()] for j in range(3)}
-    model, expected = NaiveBayes().fit(FORMS[form](holes), y), NaiveBayes().fit(array, y)
+    model, expected = (
+        NaiveBayes(classical=True).fit(FORMS[form](holes), y),
+        NaiveBayes(classical=True).fit(array, y),
+    )
     assert str(model.schema_) == str(expected.schema_)
     assert_same_tally(model.tally_, expected.tally_, scale=expected.tally_)
     assert_allclose(model.predict_proba(FORMS[form](holes)), expected.predict_proba(array), rtol=1e-9)
@@ -261,8 +267,8 @@ def test_batches_in_any_order_add_up(settings, table, data):
 def test_the_order_of_rows_and_the_number_of_threads_make_no_difference(form, seed, n_jobs):
     x, y = birds()
     order = np.random.default_rng(seed).permutation(344)
-    shuffled = NaiveBayes(n_jobs=n_jobs).fit(FORMS[form](taken(x, order)), np.array(y)[order])
-    expected = NaiveBayes().fit(x, y)
+    shuffled = NaiveBayes(classical=True, n_jobs=n_jobs).fit(FORMS[form](taken(x, order)), np.array(y)[order])
+    expected = NaiveBayes(classical=True).fit(x, y)
     assert_same_tally(without_reasons(shuffled.tally_), without_reasons(expected.tally_))
 
 

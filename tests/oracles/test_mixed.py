@@ -47,7 +47,7 @@ def with_sample_variance(model: NaiveBayes) -> NaiveBayes:
 def test_tables_of_penguins_by_r(make: Any, laplace: int) -> None:
     """Means, sample deviations and shares of a table with 19 missing cells."""
     x, y = birds()
-    model = NaiveBayes(alpha=laplace).fit(make(x), y)
+    model = NaiveBayes(classical=True, alpha=laplace).fit(make(x), y)
     moments, numeric = model.tally_.blocks["gaussian"].summary, list(model.tally_.blocks["gaussian"].columns)
     spread = {"mean": moments.mean, "sd": np.sqrt(moments.m2 / (moments.weight - 1))}
     table = stored_csv(f"tables_laplace_{laplace}")
@@ -67,7 +67,9 @@ def test_tables_of_penguins_by_r(make: Any, laplace: int) -> None:
 def test_posteriors_of_penguins_by_r(make: Any, laplace: int) -> None:
     """Without a pseudocount the island is left out: R replaces its zeros."""
     x, y = birds()
-    model = NaiveBayes(alpha=laplace, var_smoothing=0.0, drop=["island"] if laplace == 0 else None).fit(make(x), y)
+    model = NaiveBayes(classical=True, alpha=laplace, var_smoothing=0.0, drop=["island"] if laplace == 0 else None).fit(
+        make(x), y
+    )
     stored = stored_csv(f"posterior_laplace_{laplace}")
     expected = np.array([[float(row[label]) for label in model.classes_] for row in stored])
     found = with_sample_variance(model).predict_proba(make(x))
@@ -102,7 +104,7 @@ def test_scikit_learns_two_halves_put_together(make: Any, alpha: float, weighted
     expected = (
         categories.predict_joint_log_proba(codes) + gauss.predict_joint_log_proba(numbers) - categories.class_log_prior_
     )
-    model = NaiveBayes(alpha=alpha, var_smoothing=floor).fit(make(x), y, weight)
+    model = NaiveBayes(classical=True, alpha=alpha, var_smoothing=floor).fit(make(x), y, weight)
     np.testing.assert_allclose(model.predict_joint_log_proba(make(x)), expected, rtol=1e-10)
     np.testing.assert_array_equal(model.predict(make(x)), model.classes_[expected.argmax(axis=1)])
 
@@ -136,7 +138,7 @@ def one_day(i: int) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def played() -> NaiveBayes:
-    return NaiveBayes(alpha=0).fit(DAYS, PLAY)
+    return NaiveBayes(classical=True, alpha=0).fit(DAYS, PLAY)
 
 
 def test_every_fraction_of_the_tables(played: NaiveBayes) -> None:
@@ -173,7 +175,7 @@ def test_one_day_worked_out(played: NaiveBayes) -> None:
 
 @pytest.mark.parametrize("alpha", [0, 1])
 def test_every_day_left_out_by_fractions(alpha: int) -> None:
-    found = np.exp(NaiveBayes(alpha=alpha).fit(DAYS, PLAY).leave_one_out(DAYS, PLAY))
+    found = np.exp(NaiveBayes(classical=True, alpha=alpha).fit(DAYS, PLAY).leave_one_out(DAYS, PLAY))
     for i in range(14):
         joint = joint_by_fractions({column: DAYS[column][i] for column in COLUMNS}, days_but(i), alpha)
         expected = [float(joint[label] / sum(joint.values())) for label in ("no", "yes")]
@@ -183,12 +185,14 @@ def test_every_day_left_out_by_fractions(alpha: int) -> None:
 def test_unlearning_a_day_by_fractions() -> None:
     right = 0
     for i in range(14):
-        without = NaiveBayes(alpha=1).fit(DAYS, PLAY).unlearn(one_day(i), PLAY[i : i + 1])
+        without = NaiveBayes(classical=True, alpha=1).fit(DAYS, PLAY).unlearn(one_day(i), PLAY[i : i + 1])
         joint = joint_by_fractions({column: DAYS[column][i] for column in COLUMNS}, days_but(i), 1)
         expected = [float(joint[label]) for label in ("no", "yes")]
         np.testing.assert_allclose(np.exp(without.predict_joint_log_proba(one_day(i)))[0], expected, rtol=1e-12)
         right += max(joint, key=joint.__getitem__) == PLAY[i]
-    assert NaiveBayes(alpha=1).fit(DAYS, PLAY).evaluate(DAYS, PLAY).accuracy.value == pytest.approx(right / 14)
+    assert NaiveBayes(classical=True, alpha=1).fit(DAYS, PLAY).evaluate(DAYS, PLAY).accuracy.value == pytest.approx(
+        right / 14
+    )
 
 
 def test_parameters_of_tennis(played: NaiveBayes) -> None:

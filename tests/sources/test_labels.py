@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from tallybayes.batch import MISSING, UNSEEN
 from tallybayes.errors import DataError
-from tallybayes.sources.labels import distinct, encode, encode_labels, is_hole
+from tallybayes.sources.labels import SAMPLE, distinct, encode, encode_labels, factorise, is_hole
 
 VALUES = {
     "strings": np.array(["b", "a", "b", "ü"]),
@@ -74,6 +74,22 @@ def test_words_that_look_like_holes_are_words():
     words = np.array(["None", "NA", "nan", ""], dtype=object)
     assert len(distinct(words)) == 4
     assert encode(words, distinct(words)).min() >= 0
+
+
+@pytest.mark.parametrize(
+    "late", [None, "late", float("nan"), "".join(["no", "rth"])], ids=["hole", "new", "nan", "copy"]
+)
+def test_long_columns_are_listed_by_object_and_by_value_alike(late):
+    """Rows that share their objects are told apart by address, but two objects may be the same word."""
+    cells = [["north", "south", "".join(["no", "rth"])][i % 3] for i in range(SAMPLE + 10)]
+    for cells_ in (cells, [*cells, late], [late, *cells]):
+        values = np.array(cells_, dtype=object)
+        levels, codes = factorise(values)
+        assert levels.tolist() == sorted({cell for cell in cells_ if not is_hole(cell)})
+        assert [levels[c] if c >= 0 else None for c in codes] == [None if is_hole(cell) else cell for cell in cells_]
+        strided, again = factorise(np.repeat(values, 2)[::2])
+        assert_array_equal(strided, levels)
+        assert_array_equal(again, codes)
 
 
 def test_holes_of_every_kind():

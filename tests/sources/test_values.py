@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 
 from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.kernels import list_text
+from tallybayes.sources import values
 from tallybayes.sources.tables import read_table
-from tallybayes.sources.values import ArrayValues, SeriesValues, hole_code
+from tallybayes.sources.values import ArrayValues, SeriesValues
 
 from ..frames import every_form, every_frame, needs_pyarrow
 
@@ -85,10 +87,30 @@ def test_codes_of_dates(make: Any) -> None:
     assert found.codes(0, 3, found.distinct()).tolist() == [1, MISSING, 0]
 
 
-def test_the_code_of_a_hole() -> None:
-    assert hole_code(()) == MISSING
-    assert hole_code(("a", "b")) == MISSING
-    assert hole_code(("a", "b", None)) == 2
+@every_form
+def test_text_is_encoded_alike_whether_or_not_it_was_listed_before(make: Any) -> None:
+    cells = ["b", None, "a", "c", "b", None]
+    for levels, expected in (
+        (("a", "b"), [1, MISSING, 0, UNSEEN, 1, MISSING]),
+        (("b", "c", "a", None), [0, 3, 2, 1, 0, 3]),
+        ((), [UNSEEN, MISSING, UNSEEN, UNSEEN, UNSEEN, MISSING]),
+    ):
+        found = values_of(make, cells)
+        assert found.codes(0, 6, levels).tolist() == expected
+        assert found.distinct() == ("a", "b", "c")
+        assert found.codes(0, 6, levels).tolist() == expected
+        assert found.codes(2, 5, levels).tolist() == expected[2:5]
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_text_is_listed_once_for_levels_and_codes(make: Any, monkeypatch: Any) -> None:
+    times = []
+    monkeypatch.setattr(values, "list_text", lambda column: times.append(len(column)) or list_text(column))
+    found = values_of(make, ["b", "a", "b"])
+    found.codes(0, 3, found.distinct())
+    found.as_labels()
+    assert times == [3]
 
 
 @every_form

@@ -495,7 +495,7 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         for each in (self, other):
             each._refuse_guesses("adding")
         both = clone(self)
-        vars(both).update(self._remembered())
+        vars(both).update(self._remembered_with(other))
         both._adopt(self.tally_ + other.tally_, like=self.classes_)
         if hasattr(self, "feature_names_in_"):
             both.feature_names_in_ = self.feature_names_in_
@@ -504,6 +504,10 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
     def _remembered(self) -> dict[str, Any]:
         """What a model made from this one takes over besides the tally."""
         return {}
+
+    def _remembered_with(self, other: Self) -> dict[str, Any]:
+        """The same for the sum of two estimators."""
+        return self._remembered()
 
     def _refuse_auto(self, of: str) -> None:
         if isinstance(getattr(self, "alpha", None), str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -19,6 +19,7 @@ from tallybayes.infer import (
     infer,
     with_missing_level,
 )
+from tallybayes.parallel import map_each, threads_for
 from tallybayes.schema import Column, Kind, Schema, united
 from tallybayes.sources.tables import Table, profile, read_table
 
@@ -75,7 +76,7 @@ class Overrides:
                 raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
 
 
-def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
+def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
     """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
     names = list(table.columns)
     told.check(names)
@@ -91,7 +92,7 @@ def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
         hole_is_level = told.missing.get(name, told.hole) == "level"
         return with_missing_level(found) if hole_is_level and found.levels is not None else found
 
-    columns = tuple(column(name) for name in names)
+    columns = tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs)))
     if all(c.kind == "ignored" for c in columns):
         warnings.warn(
             "no column is evidence, so every row gets the prior; schema_ says why", ColumnWarning, stacklevel=4
@@ -99,32 +100,47 @@ def inferred(table: Table, told: Overrides, whole: bool) -> tuple[Column, ...]:
     return columns
 
 
-def grown(column: Column, table: Table) -> Column:
-    """The column with the levels that a later table adds."""
-    if column.levels is None or column.name not in table.columns:
-        return column
-    known = set(column.levels)
-    new = tuple(level for level in table.columns[column.name].distinct() if level not in known)
-    if not new:
-        return column
-    levels = united(tuple(level for level in column.levels if level is not None), new)
-    return replace(column, levels=(*levels, None) if None in known else levels)
+def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) -> tuple[Column, ...]:
+    """The columns with what a later table adds: levels, and fractions where there were whole numbers only."""
+
+    def more(column: Column) -> Column:
+        if column.parts is not None:
+            return replace(column, parts=(more(column.parts[0]), more(column.parts[1])))
+        if column.name not in table.columns:
+            return column
+        values = table.columns[column.name]
+        if column.levels is None:
+            return replace(column, whole=column.whole and values.storage != "number")
+        known = set(column.levels)
+        new = tuple(level for level in values.distinct() if level not in known)
+        if not new:
+            return column
+        levels = united(tuple(level for level in column.levels if level is not None), new)
+        return replace(column, levels=(*levels, None) if None in known else levels)
+
+    return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))
 
 
 def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:
     """Which columns each family reads, by position."""
     places: dict[str, list[int]] = {}
     for p, column in enumerate(schema.columns):
-        if column.kind != "ignored":
+        if column.kind not in ("ignored", "pair"):
             chosen = family.get(column.name, FAMILY_OF_KIND[column.kind])
             # Yes and no are two levels, so Bernoulli columns are counted with the categories.
             places.setdefault("categorical" if chosen == "bernoulli" else chosen, []).append(p)
     return places
 
 
-def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str | None, who: str) -> Table:
-    """The table with its columns under the names the model knows; says what is missing and what is left over."""
-    known = [column.name for column in schema.columns]
+def matched(
+    table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
+) -> Table:
+    """The table with its columns under the names the model knows; says what is missing and what is left over.
+
+    The columns of a bag of counts are shares of one total, so none of them can be missing.
+    """
+    base = [column for column in schema.columns if column.kind != "pair"]
+    known = [column.name for column in base]
     if not (table.named and named):
         if len(table.columns) != len(known):
             raise ValueError(
@@ -134,7 +150,12 @@ def matched(table: Table, schema: Schema, named: bool, strict: bool, target: str
             has, was = ("does not have valid", "with") if named else ("has", "without")
             warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
         return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
-    absent = [c.name for c in schema.columns if c.kind != "ignored" and c.name not in table.columns]
+    absent = [c.name for c in base if c.kind != "ignored" and c.name not in table.columns]
+    if lost := [name for name in absent if name in bag]:
+        raise DataError(
+            f"the table lacks {_listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
+            "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
+        )
     if absent and strict:
         raise DataError(f"the table lacks {_listed(absent)}; strict=False would count that as missing")
     if absent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import calibration
+from tallybayes import calibration, planning
 from tallybayes.batch import Array, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
@@ -22,13 +23,16 @@ from tallybayes.estimators._checks import check_target, coded, unchanged_on_erro
 from tallybayes.estimators._columns import Overrides, blocks_of, grown, inferred, matched, split_target
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.explain import Explanation, explain
-from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
-from tallybayes.model import Model, Prior, Settings
-from tallybayes.schema import Schema, amount, plural, united
+from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
+from tallybayes.families._family import for_columns
+from tallybayes.model import EvidenceWeights, Model, Prior, Settings
+from tallybayes.planning.choice import NUMERIC
+from tallybayes.planning.weights import LEAST_ROWS
+from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
 from tallybayes.sources.labels import row_weights
-from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
+from tallybayes.sources.tables import Table, TableBatch, read_table, table_like, whole_numbers
 from tallybayes.tally import Tally, count
 
 
@@ -57,8 +61,9 @@ class NaiveBayes(BaseNB):
     ----------
     kind : mapping of column to {"numeric", "category", "boolean", "count", "ignored"}, optional
         What columns are, where the inference is wrong.
-    family : mapping of column to {"gaussian", "categorical", "poisson", "multinomial"}, optional
-        The distribution of columns, where another than the kind's own is wanted.
+    family : mapping of column to str, optional
+        The distribution of columns, where another than the chosen one is wanted: "gaussian", "kernel", "binned",
+        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial".
     drop : list of str, optional
         Columns to leave out.
     missing : {"ignore", "level"} or mapping of column to these, default="ignore"
@@ -67,8 +72,21 @@ class NaiveBayes(BaseNB):
         What a level never seen in training says: nothing, or it gets the smoothing's mass.
     min_count : float, default=0
         Levels that weigh less are rare and share one probability.
-    alpha : float, mapping of column to float, or "auto", default=1.0
-        Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels.
+    alpha : float, mapping of column to float, or "auto", optional
+        Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels. Without it levels are
+        smoothed towards their share of all rows, as strongly as leave-one-out prefers, column by column; with
+        `classical` it is 1.
+    numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
+        The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
+        leave-one-out, and says so in `schema_`.
+    weights : {"auto", "learn"}, optional, default="auto"
+        Learn how much of each column's evidence is to be believed, so that columns that say the same are not counted
+        twice; "auto" keeps the weights only if leave-one-out improves beyond noise, None believes everything.
+    pairs : {"auto"}, int or list of pairs of columns, default="auto"
+        Columns that are also taken together, two at a time: those that improve leave-one-out, at most so many of
+        them (0 for none), or the given ones.
+    classical : bool, default=False
+        The textbook model: Gaussian numbers, Laplace smoothing, no weights, no pairs.
     var_smoothing : float, default=1e-9
         Fraction of the largest variance of the numeric columns that is added to every variance.
     variance : {"class", "shared"}, default="class"
@@ -87,7 +105,7 @@ class NaiveBayes(BaseNB):
         Threads; None takes all cores for large inputs.
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
-        by expectation-maximisation. With "error" −1 is a label like any other.
+        by expectation-maximisation. With "error" −1 is a label like any other. "em" makes the model the classical one.
     unlabelled_weight : float or "auto", default=1.0
         How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
         likeliest.
@@ -112,6 +130,8 @@ class NaiveBayes(BaseNB):
     class_count_ : ndarray of shape (n_classes,)
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
+    weights_ : EvidenceWeights or None
+        How much of each column's evidence is believed.
     calibration_ : CalibrationReport
         Log loss and calibration error before and after, with `calibration`.
     receipt_ : Receipt
@@ -148,7 +168,11 @@ class NaiveBayes(BaseNB):
         "missing": [StrOptions({"ignore", "level"}), Mapping],
         "unseen": [StrOptions({"ignore", "smooth"})],
         "min_count": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"})],
+        "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
+        "numeric": [StrOptions({"auto", *NUMERIC})],
+        "weights": [StrOptions({"auto", "learn"}), None],
+        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
+        "classical": ["boolean"],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
         "variance": [StrOptions({"class", "shared"})],
         "prior": [StrOptions({"empirical", "uniform"}), Mapping],
@@ -167,7 +191,11 @@ class NaiveBayes(BaseNB):
         missing: Any = "ignore",
         unseen: Any = "ignore",
         min_count: float = 0,
-        alpha: Any = 1.0,
+        alpha: Any = None,
+        numeric: str = "auto",
+        weights: Any = "auto",
+        pairs: Any = "auto",
+        classical: bool = False,
         var_smoothing: float = 1e-9,
         variance: Any = "class",
         prior: Any = "empirical",
@@ -192,6 +220,10 @@ class NaiveBayes(BaseNB):
         self.unseen = unseen
         self.min_count = min_count
         self.alpha = alpha
+        self.numeric = numeric
+        self.weights = weights
+        self.pairs = pairs
+        self.classical = classical
         self.var_smoothing = var_smoothing
         self.variance = variance
         self.prior = prior
@@ -280,7 +312,43 @@ class NaiveBayes(BaseNB):
     def _learn(self, batch: Rows) -> None:
         settings = self._settings(batch.schema)
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
-        self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
+        # Weights and pairs are fitted to labels; what unlabelled rows are shared by has to be a likelihood.
+        classical = self.classical or self.unlabelled == "em"
+        few = batch.n_rows < LEAST_ROWS
+        if few and not classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
+            warnings.warn(
+                f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from, so the model is the classical one",
+                UserWarning,
+                stacklevel=4,
+            )
+        if classical or few or len(self.classes_) < 2:
+            self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
+            return
+        assert isinstance(batch, TableBatch)
+        self._plan, self.model_ = planning.make(batch, settings, self._wishes(batch), self.n_jobs)
+
+    def _wishes(self, batch: TableBatch) -> planning.Wishes:
+        """What the parameters say of the plan."""
+        schema, told = batch.schema, {}
+        settings = self._settings(schema)
+        if isinstance(self.alpha, str) and "categorical" in settings.families:
+            plain = Model(settings, count(batch, settings.families, self.n_jobs))
+            self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
+            settings = self._settings(schema)
+        family = self._overrides().family
+        for name, places in blocks_of(schema, family).items():
+            for j, p in enumerate(places):
+                column = schema.columns[p]
+                if (
+                    column.name in family
+                    or column.kind == "count"
+                    or (self.alpha is not None and name == "categorical")
+                ):
+                    told[column.name] = for_columns(settings.families[name], [j])
+        category = (
+            Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
+        )
+        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs)
 
     def _labelled(
         self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
@@ -301,9 +369,10 @@ class NaiveBayes(BaseNB):
             )
         if hasattr(self, "model_"):
             table = self._matched(table)
-            columns = tuple(grown(column, table) if learning else column for column in self.schema_.columns)
+            known = self.schema_.columns
+            columns = grown(known, table, self.n_jobs) if learning else tuple(known)
         else:
-            columns = inferred(table, self._overrides(), whole)
+            columns = inferred(table, self._overrides(), whole, self.n_jobs)
             self._made_by, self.n_features_in_ = table.made_by, len(columns)
             if table.named:
                 self.feature_names_in_ = np.array(list(table.columns), dtype=object)
@@ -326,12 +395,14 @@ class NaiveBayes(BaseNB):
         return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha)
 
     def _remembered(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target")}
+        return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
 
     def _matched(self, table: Table) -> Table:
+        bag = [self.schema_.columns[p].name for p in self._places(self.schema_).get("multinomial", [])]
         return matched(
             table,
             self.schema_,
+            bag,
             hasattr(self, "feature_names_in_"),
             self.strict,
             getattr(self, "_target", None),
@@ -339,13 +410,15 @@ class NaiveBayes(BaseNB):
         )
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
-        return blocks_of(schema, self._overrides().family)
+        plan = getattr(self, "_plan", None)
+        return blocks_of(schema, self._overrides().family) if plan is None else plan.places(schema)
 
     def _settings(self, schema: Schema) -> Settings:
         """How the parameters say the tally of such columns is to be read."""
-        places, calibrated = self._places(schema), getattr(self, "_calibration", None)
+        places, calibrated = blocks_of(schema, self._overrides().family), getattr(self, "_calibration", None)
         alphas = self._overrides().alpha
-        general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha)
+        general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
+        general = 1.0 if self.alpha is None else general
 
         def alpha(block: str) -> Any:
             names = [schema.columns[p].name for p in places.get(block, [])]
@@ -357,8 +430,12 @@ class NaiveBayes(BaseNB):
             "poisson": Poisson(alpha("poisson")),
             "multinomial": Multinomial(alpha("multinomial")),
         }
+        families |= {name: family for name, family in NUMERIC.items() if name not in families}
+        families["hierarchical"] = Hierarchical(unseen=self.unseen)
         prior: Prior = self.prior
-        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
+        base = Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
+        plan = getattr(self, "_plan", None)
+        return base if plan is None else plan.settings(schema, base)
 
     def _set_prior(self, prior: Any) -> None:
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
@@ -366,9 +443,10 @@ class NaiveBayes(BaseNB):
     def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
         classes = np.array(tally.schema.classes)
         self.classes_ = classes.astype(object) if like is not None and like.dtype.kind == "O" else classes
-        self.n_features_in_ = len(tally.schema.columns)
+        names = [column.name for column in tally.schema.columns if column.kind != "pair"]
+        self.n_features_in_ = len(names)
         if getattr(self, "_made_by", "") != "array":
-            self.feature_names_in_ = np.array(tally.schema.names, dtype=object)
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.model_ = Model(self._settings(tally.schema), tally)
         self.model_.log_prior  # noqa: B018  a bad prior is an error now
 
@@ -396,13 +474,46 @@ class NaiveBayes(BaseNB):
                 setattr(smaller, option, {name: value for name, value in given.items() if str(name) in names})
         if hasattr(self, "alpha_"):
             smaller.alpha_ = self.alpha_
-        smaller._adopt(self.tally_.select(columns), like=self.classes_)
+        pairs = [c.name for c in self.schema_.columns if c.parts and {part.name for part in c.parts} <= names]
+        smaller._adopt(self.tally_.select([*columns, *pairs]), like=self.classes_)
         return smaller
+
+    def blank(self) -> Self:
+        """Return an estimator that reads tables as this one does and has learned nothing yet.
+
+        What each column is, its bins, the pairs and the weights are kept, so that rows counted elsewhere with
+        `partial_fit` can be added to this one.
+
+        Returns
+        -------
+        NaiveBayes
+        """
+        check_is_fitted(self)
+        other = clone(self)
+        vars(other).update(self._remembered())
+        other._adopt(self.tally_ * 0.0, like=self.classes_)
+        return other
+
+    def _remembered_with(self, other: Self) -> dict[str, Any]:
+        mine, theirs = getattr(self, "_plan", None), getattr(other, "_plan", None)
+        if mine is None and theirs is None:
+            return self._remembered()
+        if mine is None or theirs is None or not mine.same_reading(theirs):
+            raise SettingError(
+                "the two models were fitted apart and read their columns differently, so their counts do not add up; "
+                "count the second table as the first was: first.blank().partial_fit(…), or use classical=True"
+            )
+        shares = float(self.class_count_.sum()), float(other.class_count_.sum())
+        return {**self._remembered(), "_plan": planning.mean_of(mine, theirs, *shares)}
 
     # ------------------------------------------------------------------------------------------ choosing
 
     def _choose_smoothing(self, batch: Rows) -> None:
-        if isinstance(self.alpha, str) and "categorical" in self.model_.settings.families:
+        if (
+            isinstance(self.alpha, str)
+            and "categorical" in self.model_.settings.families
+            and not hasattr(self, "alpha_")
+        ):
             self.alpha_ = best_alpha(self.model_, "categorical", batch, self.n_jobs)
             self.model_ = with_alpha(self.model_, "categorical", self.alpha_)
 
@@ -424,7 +535,7 @@ class NaiveBayes(BaseNB):
 
     def _forget(self) -> None:
         super()._forget()
-        for name in ("_calibration", "_made_by", "_target"):
+        for name in ("_calibration", "_made_by", "_target", "_plan"):
             if hasattr(self, name):
                 delattr(self, name)
 
@@ -434,6 +545,11 @@ class NaiveBayes(BaseNB):
     def schema_(self) -> Schema:
         """What each column is, and why."""
         return self.model_.schema
+
+    @property
+    def weights_(self) -> EvidenceWeights | None:
+        """How much of each column's evidence is believed; None where all of it is."""
+        return self.model_.settings.weights
 
     def _linear(self) -> tuple[Array, Array]:
         raise NotAvailableError("a mixed table has no single linear form; read the evidence with explain")
@@ -455,6 +571,8 @@ class NaiveBayes(BaseNB):
         estimator = cls(**params)
         estimator._validate_params()
         estimator._refuse_auto("a tally alone")
+        if set(tally.blocks) - set(blocks_of(tally.schema, estimator._overrides().family)):
+            estimator._plan = planning.Plan.of_tally(tally)
         estimator._adopt(tally)
         return estimator
 
@@ -543,16 +661,23 @@ class NaiveBayes(BaseNB):
         rng, drawn, codes = self._drawn(n_samples, random_state)
         columns: dict[str, Any] = {}
         for name, block in self.tally_.blocks.items():
+            if name == "pair":
+                continue
             matrix: Any = getattr(drawn[name], "matrix", drawn[name])
             for j, p in enumerate(block.columns):
                 column = self.schema_.columns[p]
                 values = matrix[:, j]
-                if column.levels is not None:
+                if column.edges is not None:
+                    values = planning.inside(column.edges, values, rng)
+                elif column.levels is not None:
                     values = np.array(column.levels, dtype=object)[values]
+                elif column.whole:
+                    values = whole_numbers(values)
                 if missing:
-                    share = self._share_present(name, j)
-                    hole: Any = np.nan if column.levels is None else None
-                    values = np.where(rng.random(n_samples) < share[codes], values, hole)
+                    gone = rng.random(n_samples) >= self._share_present(name, j)[codes]
+                    if gone.any():  # only floats have a number that is none
+                        values = values if values.dtype.kind == "f" else values.astype(object)
+                        values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
                 columns[column.name] = values
         in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
         return table_like(in_order, getattr(self, "_made_by", "dict")), self._class_of(codes)
@@ -568,25 +693,33 @@ class NaiveBayes(BaseNB):
         shown = super()._repr_html_()
         if not hasattr(self, "model_"):
             return shown
-        prior = np.exp(self.model_.log_prior)
-        fields = zip(map(str, self.classes_), self.class_count_, prior, strict=True)
-        rows = "".join(f"<tr><td>{escape(name)}<td>{amount(weight)}<td>{p:.4f}" for name, weight, p in fields)
+        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in self._class_table())
         classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
         return f"{shown}{self.schema_._repr_html_()}{classes}"
+
+    def _class_table(self) -> list[tuple[str, str, str]]:
+        """Name, rows and prior of the classes; where they are very many, the commonest."""
+        prior = self._pooled_weight(np.exp(self.model_.log_prior))
+        commonest = np.argsort(-self.class_count_, kind="stable")[:MOST_SHOWN]
+        shown = [(str(self.classes_[k]), amount(self.class_count_[k]), f"{prior[k]:.4f}") for k in np.sort(commonest)]
+        hidden = len(self.classes_) - len(shown)
+        return shown if not hidden else [*shown, (f"and {plural(hidden, 'other class')}", "", "")]
 
     def summary(self) -> str:
         """Return what was learned from what, as text."""
         check_is_fitted(self)
-        total = self.class_count_.sum()
+        total, classes = self.class_count_.sum(), self._class_table()
+        wide = min(max(len("class"), *(len(name) for name, _, _ in classes)), WIDEST)
         lines = [
-            f"{type(self).__name__}: {amount(total)} rows, {plural(len(self.schema_.columns), 'column')}, "
-            f"{plural(len(self.classes_), 'class')}, {plural(self.n_parameters_, 'parameter')}",
+            f"{type(self).__name__}: {amount(total)} row{'' if total == 1 else 's'}, "
+            f"{plural(len(self.schema_.columns), 'column')}, {plural(len(self.classes_), 'class')}, "
+            f"{plural(self.n_parameters_, 'parameter')}",
+            "",
+            self.schema_.described(),
             "",
         ]
-        lines += [str(self.schema_), "", f"{'class':20} {'rows':>12} {'prior':>8}"]
-        prior = np.exp(self.model_.log_prior)
-        for label, weight, p in zip(self.classes_, self.class_count_, prior, strict=True):
-            lines.append(f"{label!s:20} {amount(weight):>12} {p:8.4f}")
+        for name, weight, p in [("class", "rows", "prior"), *classes]:
+            lines.append(f"{name:{wide}}  {weight:>12}  {p:>6}".rstrip())
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Any:

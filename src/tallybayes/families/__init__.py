@@ -2,25 +2,58 @@
 
 from tallybayes.families._family import Family
 from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.complement import Complement
+from tallybayes.families.exponential import Exponential
 from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.hierarchical import Hierarchical
+from tallybayes.families.kernel import Kernel
+from tallybayes.families.lognormal import Lognormal
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.multinormal import Multinormal
+from tallybayes.families.pair import Pair
 from tallybayes.families.poisson import Poisson
+from tallybayes.families.zero_inflated import ZeroInflated
 
 FAMILIES: dict[str, type] = {
-    family.name: family for family in (Gaussian, Bernoulli, Categorical, Multinomial, Complement, Poisson, Multinormal)
+    family.name: family
+    for family in (
+        Gaussian,
+        Bernoulli,
+        Categorical,
+        Multinomial,
+        Complement,
+        Poisson,
+        Hierarchical,
+        Kernel,
+        Binned,
+        Lognormal,
+        Exponential,
+        ZeroInflated,
+        Pair,
+        Multinormal,
+    )
 }
 
+DOCUMENTS = frozenset({"multinomial", "complement"})  # families to which all columns of a block are one thing
+
 __all__ = [
+    "DOCUMENTS",
     "FAMILIES",
     "Bernoulli",
+    "Binned",
     "Categorical",
     "Complement",
+    "Exponential",
     "Family",
     "Gaussian",
+    "Hierarchical",
+    "Kernel",
+    "Lognormal",
     "Multinomial",
     "Multinormal",
+    "Pair",
     "Poisson",
+    "ZeroInflated",
 ]

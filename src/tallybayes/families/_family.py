@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -85,6 +86,18 @@ def totals(table: Array) -> Array:
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     """A pseudocount for every column."""
     return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))
+
+
+def for_columns(family: Family, columns: list[int]) -> Family:
+    """The family of some columns of its block: settings that differ by column are narrowed to them."""
+    given = {f.name: getattr(family, f.name) for f in fields(family) if f.init}  # type: ignore[arg-type]
+    narrowed = {name: tuple(v[j] for j in columns) for name, v in given.items() if isinstance(v, tuple)}
+    return replace(family, **narrowed) if narrowed else family  # type: ignore[type-var]
+
+
+def pseudocounts(alpha: float | tuple[float, ...]) -> Array:
+    """The pseudocounts as the kernels take them: one for all columns (1,), or one for each (d,)."""
+    return np.atleast_1d(np.asarray(alpha, dtype=np.float64))
 
 
 def quiet_log(values: Array) -> Array:

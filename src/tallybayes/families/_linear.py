@@ -7,9 +7,9 @@ sum over the vetoes is positive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,10 @@ class Slopes:
             return events.value @ self.slope + self.total_offset
         return events.value @ self.slope + events.seen @ self.offset
 
+    def weighed(self, weights: Array) -> Slopes:
+        """The same, each column's terms times its weight (d,)."""
+        return Slopes(self.slope * weights[:, None], None if self.offset is None else self.offset * weights[:, None])
+
     def parts(self, events: Dense) -> Array:
         """The terms (n, K, d) of that sum."""
         parts = events.value[:, None, :] * self.slope.T
@@ -104,6 +108,11 @@ class Linear:
             out[self.veto.parts(events) > 0.0] = -np.inf
         return out
 
+    def weighed(self, weights: Array) -> Self:
+        """The same, each column's logs times its weight (d,); a column that weighs nothing forbids nothing."""
+        veto = None if self.veto is None else self.veto.weighed((weights > 0).astype(np.float64))
+        return replace(self, finite=self.finite.weighed(weights), veto=veto)
+
     def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
         return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
 
@@ -135,13 +144,9 @@ class Entries:
     @classmethod
     def of(cls, x: NDArray[Any] | Csr, threshold: float | None = None) -> Entries:
         if isinstance(x, Csr):
+            x = kernels.in_order(x)
             row, column = np.repeat(np.arange(x.shape[0]), np.diff(x.start)), x.column
             value = np.asarray(x.data, dtype=np.float64)
-            cell = row * np.int64(x.n_columns) + column
-            if np.any(cell[1:] <= cell[:-1]):  # out of order, or several entries that make up one count
-                cell, place = np.unique(cell, return_inverse=True)
-                row, column = np.divmod(cell, x.n_columns)
-                value = np.bincount(place, weights=value, minlength=len(cell)).astype(np.float64, copy=False)
         else:
             row, column = np.nonzero(x)
             value = np.asarray(x[row, column], dtype=np.float64)
@@ -150,6 +155,15 @@ class Entries:
     def total(self, amount: Array) -> Array:
         """Sum of an amount over the entries of each row (n,)."""
         return np.bincount(self.row, weights=amount, minlength=self.n_rows).astype(np.float64, copy=False)
+
+
+def sparse_of(x: NDArray[Any] | Csr) -> Csr:
+    """The rows as a sparse matrix."""
+    if isinstance(x, Csr):
+        return x
+    entries = Entries.of(x)
+    start = np.searchsorted(entries.row, np.arange(x.shape[0] + 1))
+    return Csr(entries.value, np.ascontiguousarray(entries.column), start, x.shape[1])
 
 
 def times_log(amount: Array, of: Array) -> Array:

@@ -6,6 +6,7 @@ P(x | k) = Π_d p_kd^x_d (1 − p_kd)^(1 − x_d), p_kd = (n_kd1 + a) / (n_kd + 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import DataError
-from tallybayes.families._family import by_slices, left_of, per_column, weighed_logs
-from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, weighed_logs
+from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
 
 
@@ -28,6 +29,26 @@ class Chances(Linear):
         assert self.finite.offset is not None
         log_yes = self.finite.slope + self.finite.offset
         return log_yes if self.veto is None else np.where(self.veto.slope > 0, -np.inf, log_yes)
+
+    @cached_property
+    def _sums(self) -> dict[Any, Any]:
+        """What leave-one-out asked for: it comes with many chunks of rows."""
+        return {}
+
+    def all_no(self, counts: tuple[Array, Array, Array], amount: float) -> tuple[Array, Array]:
+        """`kernels.all_no_without`, worked out once."""
+        if ("weight", amount) not in self._sums:
+            self._sums["weight", amount] = kernels.all_no_without(*counts, amount)
+        return self._sums["weight", amount]
+
+    def all_no_up_to(self, counts: tuple[Array, Array, Array], exponent: int) -> kernels.NoSeries:
+        """`kernels.all_no_series` for weights up to that power of two, worked out once."""
+        if ("power", exponent) not in self._sums:
+            self._sums["power", exponent] = kernels.all_no_series(*counts, 2.0**exponent)
+        return self._sums["power", exponent]
+
+
+FEW = 16  # different weights of rows, up to which each is worth a pass over all columns
 
 
 @dataclass(frozen=True)
@@ -87,13 +108,17 @@ class Bernoulli:
         return params.contributions(x, self.threshold)
 
     def leave_one_out(self, summary: Counts, params: Chances, x: NDArray[Any] | Csr, labels: Labels) -> Array:
-        assert labels.codes is not None
         out = params.log_prob(x, self.threshold)
-        own = self._own_sparse if isinstance(x, Csr) else self._own_dense
-        out[np.arange(len(out)), labels.codes] = own(summary, x, labels.codes, labels.weight)  # type: ignore[arg-type]
+        if isinstance(x, Csr):
+            own = self._own_sparse(summary, params, x, labels)
+        else:
+            own = self._own_dense(summary, x, labels)
+        out[np.arange(len(out)), labels.codes] = own
         return out
 
-    def _own_dense(self, summary: Counts, x: NDArray[Any], codes: NDArray[np.int32], w: Array) -> Array:
+    def _own_dense(self, summary: Counts, x: NDArray[Any], labels: Labels) -> Array:
+        assert labels.codes is not None
+        codes, w = labels.codes, labels.weight
         values, seen = Dense.of(x, self.threshold)
         took = w[:, None] if seen is None else w[:, None] * seen
         alpha = per_column(self.alpha, values.shape[1])
@@ -103,26 +128,23 @@ class Bernoulli:
         terms = np.where(values > 0.5, yes, no)
         return np.asarray((terms if seen is None else np.where(seen > 0, terms, 0.0)).sum(axis=1))
 
-    def _own_sparse(self, summary: Counts, x: Csr, codes: NDArray[np.int32], w: Array) -> Array:
-        """All columns as if they were no, once for every class and weight that occurs; then the yes of each row."""
-        alpha = per_column(self.alpha, x.n_columns)
-        weight = np.broadcast_to(summary.weight, summary.count.shape)
-        own, zeros = np.empty(len(codes)), np.empty(len(codes))
-        for y, amount in {(int(c), float(a)) for c, a in zip(codes, w, strict=True)}:
-            rest = np.maximum(weight[y] - amount, 0.0)
-            no = _log_chances(np.minimum(summary.count[y], rest), rest, alpha)[1]
-            these = (codes == y) & (w == amount)
-            own[these], zeros[these] = no[np.isfinite(no)].sum(), np.isneginf(no).sum()
-        entries = Entries.of(x, self.threshold)
-        said = entries.value > 0.5
-        row, column = entries.row[said], entries.column[said]
-        k, took = codes[row], w[row]
-        rest = left_of(weight[k, column], took)
-        yes = _log_chances(left_of(summary.count[k, column], took), rest, alpha[column])[0]
-        no = _log_chances(np.minimum(summary.count[k, column], rest), rest, alpha[column])[1]
-        change = np.where(np.isfinite(yes), yes, 0.0) - np.where(np.isfinite(no), no, 0.0)
-        own += np.bincount(row, weights=change, minlength=len(own))
-        zeros += np.bincount(row, weights=np.isneginf(yes) * 1.0 - np.isneginf(no), minlength=len(own))
+    def _own_sparse(self, summary: Counts, params: Chances, x: Csr, labels: Labels) -> Array:
+        """All columns as if they were no; then the yes of each row."""
+        assert labels.codes is not None
+        counts = summary.count.T, summary.weight.T, pseudocounts(self.alpha)
+        own, zeros = np.empty((2, len(labels.weight)))
+        amounts = np.unique(labels.weight)
+        if len(amounts) <= FEW:  # a sum over all columns for each
+            for amount in amounts.tolist():
+                these = labels.weight == amount
+                own[these], zeros[these] = (sums[labels.codes[these]] for sums in params.all_no(counts, amount))
+        else:  # a series for all weights between two powers of two
+            power = np.frexp(labels.weight)[1]
+            for exponent in np.unique(power).tolist():
+                these = np.flatnonzero(power == exponent)
+                series = params.all_no_up_to(counts, exponent)
+                own[these], zeros[these] = kernels.all_no_of_rows(labels.take(these), *counts, series)
+        kernels.yes_without(x, labels, self.threshold, *counts, own, zeros)
         return np.where(zeros > 0.5, -np.inf, own)
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:

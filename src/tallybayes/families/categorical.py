@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,24 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import MISSING, Array, Codes, Labels
-from tallybayes.errors import NotAvailableError, RowError
+from tallybayes.batch import Array, Codes, Labels
+from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import left_of, per_column, quiet_log, weighed_logs
+from tallybayes.families._tables import Tables, coded_counts, column_sums, each_column
 from tallybayes.tally import Counts
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Parameters of a categorical block; each column has one cell more than levels, for unseen values."""
-
-    log_prob: Array  # (cells + d, K)
-    start: NDArray[np.int64]  # (d + 1,) first cell of each column
-    n_effective: NDArray[np.int64]  # (d,) levels that have a probability of their own; rare ones share one
-    sharing: Array  # (cells + d,) how many levels share the cell's probability
-
-    def of_column(self, column: int) -> Array:
-        """Log probabilities (K, C) of the levels of one column."""
-        return self.log_prob[self.start[column] : self.start[column + 1] - 1].T
 
 
 @dataclass(frozen=True)
@@ -63,43 +49,33 @@ class Categorical:
     name: ClassVar[str] = "categorical"
 
     def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        count = kernels.code_counts(x, labels, n_classes)
-        return Counts(count.T, _column_sums(count, x.n_levels).T, x.n_levels)
+        return coded_counts(x, labels, n_classes)
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         count, n_levels = summary.count.T, summary.n_levels
         alpha = per_column(self.alpha, len(n_levels))
         rare = count.sum(axis=1) < self.min_count
-        n_rare = _column_sums(rare.astype(np.int64), n_levels)
+        n_rare = column_sums(rare.astype(np.int64), n_levels)
         n_effective = n_levels - n_rare + (n_rare > 0)
-        pool = np.repeat(_column_sums(np.where(rare[:, None], count, 0.0), n_levels), n_levels, axis=0)
+        pool = np.repeat(column_sums(np.where(rare[:, None], count, 0.0), n_levels), n_levels, axis=0)
         mass = summary.weight.T + (alpha * n_effective)[:, None]
         log_prob = _log_ratio(
             np.where(rare[:, None], pool, count) + np.repeat(alpha, n_levels)[:, None],
             np.repeat(mass, n_levels, axis=0),
             np.repeat(n_effective, n_levels)[:, None],
         )
-        start = kernels.starts(n_levels + 1)
-        table, sharing = np.zeros((int(start[-1]), count.shape[1])), np.ones(int(start[-1]))
-        is_level = np.ones(len(table), dtype=bool)
-        is_level[start[1:] - 1] = False
-        table[is_level] = log_prob
-        sharing[is_level] = np.where(rare, np.repeat(n_rare, n_levels), 1)
+        unseen: Array | float = 0.0
         if self.unseen == "smooth":
             least = np.maximum(n_effective, 1)[:, None]
-            table[~is_level] = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, least)
-        return Tables(table, start, n_effective, sharing)
+            unseen = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, least)
+        return Tables.of(log_prob, n_levels, unseen, n_effective, np.where(rare, np.repeat(n_rare, n_levels), 1))
 
     def log_prob(self, params: Tables, x: Codes) -> Array:
-        return kernels.table_scores(x.matrix, params.start, params.log_prob)
+        return params.log_prob(x)
 
     def contributions(self, params: Tables, x: Codes) -> Array:
-        last = params.start[1:] - params.start[:-1] - 1
-        codes = x.matrix.astype(np.int64)
-        cell = params.start[:-1] + np.where((codes < 0) | (codes >= last), last, codes)
-        parts = params.log_prob[cell].transpose(0, 2, 1)
-        return np.where((codes == MISSING)[:, None, :], 0.0, parts)
+        return params.contributions(x)
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
@@ -116,23 +92,19 @@ class Categorical:
     def _leave_one_out_with_rare(self, summary: Counts, x: Codes, y: NDArray[np.int32], w: Array) -> Array:
         """Without its row a level may turn rare, and then every class's probability of it is another."""
         assert summary.n_levels is not None
-        beyond = ((x.matrix < 0) & (x.matrix != MISSING)) | (x.matrix >= summary.n_levels)
-        if beyond.any():
-            raise RowError(int(np.argmax(beyond.any(axis=1))))
-        alpha, ends = per_column(self.alpha, x.shape[1]), np.cumsum(summary.n_levels)
+        alpha = per_column(self.alpha, x.shape[1])
         taken = np.zeros((len(y), len(summary.count)))  # (n, K) what the row takes from its own class
         taken[np.arange(len(y)), y] = w
         out = np.zeros_like(taken)
-        for j, n_levels in enumerate(summary.n_levels.tolist()):
+        for j, (cells, code, seen) in enumerate(each_column(summary, x)):
+            n_levels = int(summary.n_levels[j])
             if not n_levels:
                 continue
-            code = x.matrix[:, j].astype(np.int64)
-            seen = code != MISSING
-            count = summary.count[:, ends[j] - n_levels : ends[j]].T  # (C, K)
+            count = summary.count[:, cells].T  # (C, K)
             rare = count.sum(axis=1) < self.min_count
-            at = count[np.where(seen, code, 0)]
+            at = count[code]
             now_rare = at.sum(axis=1) - w < self.min_count
-            turned = now_rare & ~rare[np.where(seen, code, 0)]
+            turned = now_rare & ~rare[code]
             pool = count[rare].sum(axis=0) + np.where(turned[:, None], at, 0.0)
             n_rare = rare.sum() + turned
             n_effective = n_levels - n_rare + (n_rare > 0)
@@ -150,7 +122,7 @@ class Categorical:
         n_cells = np.diff(params.start)
         alpha = np.repeat(per_column(self.alpha, len(n_cells)), n_cells)
         alpha[params.start[1:] - 1] = 0.0  # the cell for unseen values is no level
-        return weighed_logs((alpha / params.sharing)[:, None], params.log_prob)
+        return weighed_logs((alpha / params.sharing)[:, None], params.table)
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError(
@@ -158,30 +130,16 @@ class Categorical:
         )
 
     def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
-        n_levels = np.diff(params.start) - 1
-        drawn = np.full((len(codes), len(n_levels)), MISSING, dtype=np.int64)
-        for j in np.flatnonzero(n_levels).tolist():
-            sharing = params.sharing[params.start[j] : params.start[j + 1] - 1]
-            below = (np.exp(params.of_column(j)) / sharing).cumsum(axis=1)[codes]
-            drawn[:, j] = (rng.random((len(codes), 1)) * below[:, -1:] >= below).sum(axis=1)
-        return Codes(drawn, n_levels)
+        return params.sample(codes, rng)
 
     def n_parameters(self, params: Tables) -> int:
-        return params.log_prob.shape[1] * int(np.maximum(params.n_effective - 1, 0).sum())
+        return params.n_parameters()
 
     def joint_size(self, params: Tables) -> int:
-        return math.prod(np.maximum(params.n_effective, 1).tolist())
+        return params.joint_size()
 
 
 def _log_ratio(count: Array, mass: Array, n_levels: NDArray[Any]) -> Array:
     """Log of count / mass; where there is neither a row nor smoothing, its limit as the smoothing vanishes: 1 in C."""
     nothing = mass == 0.0
     return np.where(nothing, -np.log(n_levels), quiet_log(count) - np.log(np.where(nothing, 1.0, mass)))
-
-
-def _column_sums(cells: NDArray[Any], n_levels: NDArray[np.int64]) -> NDArray[Any]:
-    """Sum (d, K) of the cells of each column; a column without levels sums to nothing."""
-    sums, some = np.zeros((len(n_levels), *cells.shape[1:]), dtype=cells.dtype), n_levels > 0
-    if some.any():
-        sums[some] = np.add.reduceat(cells, kernels.starts(n_levels)[:-1][some], axis=0)
-    return sums

@@ -7,15 +7,17 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log
-from tallybayes.families._linear import Entries, Linear, Slopes
+from tallybayes.families._family import per_column, pseudocounts, totals
+from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import bag_of_words, log_shares, mean_length, sample_words
 from tallybayes.tally import Counts
 
@@ -28,6 +30,29 @@ class Rivals(Linear):
     alpha: Array = field(default_factory=lambda: np.zeros(0))
 
     takes_holes: ClassVar[bool] = False
+
+    @cached_property
+    def count(self) -> Array:
+        """Words (V, K) of each class, those of a word side by side."""
+        return np.ascontiguousarray(self.summary.count.T)
+
+    @cached_property
+    def word_total(self) -> Array:
+        """How often each word (V,) occurs in all classes."""
+        return np.asarray(self.count.sum(axis=1))
+
+    @cached_property
+    def other_total(self) -> Array:
+        """Words (K,) of all classes but the one."""
+        total = totals(self.count)
+        return np.asarray(total.sum() - total)
+
+    @cached_property
+    def sums(self) -> tuple[Array, Array]:
+        """Σ log of the smoothed counts of the others that are not zero, and how many are zero, both (K,)."""
+        others = np.maximum(self.word_total[:, None] - self.count, 0.0) + self.alpha[:, None]
+        nothing = others == 0.0
+        return totals(np.log(np.where(nothing, 1.0, others))), nothing.sum(axis=0).astype(np.float64)
 
 
 HEAVIEST = 1e100  # weight of a word that no other class has: a great deal, but 0·∞ would be no number
@@ -77,27 +102,9 @@ class Complement:
 
     def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""
-        assert labels.codes is not None
-        out, e, k, w = params.log_prob(x), Entries.of(x), labels.codes, labels.weight
-        alpha = per_column(self.alpha, summary.count.shape[1])
-        length, n_words = e.total(e.value), len(alpha)
-        for j, others in enumerate(_others(summary.count.T).T):
-            full = (others + alpha)[e.column]
-            left = left_of(others[e.column], np.where(k[e.row] == j, 0.0, w[e.row] * e.value)) + alpha[e.column]
-            mass = left_of(np.full(len(out), others.sum()), np.where(k == j, 0.0, w * length)) + alpha.sum()
-            some = mass > 0
-            log_mass = np.log(np.where(some, mass, 1.0))
-            weight = np.where(left > 0, log_mass[e.row] - _log_or_zero(left), HEAVIEST)
-            score = e.total(e.value * np.where(some[e.row], weight, np.log(n_words)))
-            if self.norm:
-                # The sum over all words, from the sum with the row in and the words that the row has.
-                n_heavy = (others + alpha == 0).sum() + e.total((left == 0) & (full > 0))
-                logs = _log_or_zero(others + alpha).sum() + e.total(_log_or_zero(left) - _log_or_zero(full))
-                total = (n_words - n_heavy) * log_mass - logs + HEAVIEST * n_heavy
-                total = np.where(some, total, n_words * np.log(n_words))
-                score /= np.where(total > 0, total, 1.0)
-            out[:, j] = np.where(k == j, out[:, j], score)
-        return out
+        sums = params.sums if self.norm else np.zeros((2, len(summary.count)))
+        args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
+        return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(
@@ -125,18 +132,7 @@ class Complement:
         )
 
 
-def _others(count: Array) -> Array:
-    """Counts (V, K) of all classes but the one."""
-    others = np.subtract(count.sum(axis=1, keepdims=True), count, order="C")
-    return np.maximum(others, 0.0, out=others)
-
-
 def _turn(log_share: Array) -> None:
     """The rarer among the others, the heavier: −log of the share, in place."""
     np.negative(log_share, out=log_share)
     np.minimum(log_share, HEAVIEST, out=log_share)
-
-
-def _log_or_zero(count: Array) -> Array:
-    """The logarithm where there is one, zero otherwise."""
-    return np.where(count > 0, quiet_log(count), 0.0)

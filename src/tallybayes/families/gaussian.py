@@ -6,7 +6,7 @@ floor on the variance. With one σ²_d for all classes the log odds are linear i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,7 +27,12 @@ class Normals:
     precision: Array  # 1 / variance
     log_norm: Array  # −½ log(2π variance)
     total: Array  # (K,) Σ_d log_norm
-    epsilon: float  # the floor that was added
+    epsilon: float | Array  # the floor that was added, for all columns or (1, d)
+
+    def weighed(self, weights: Array) -> Normals:
+        """The same, each column's logs times its weight (d,)."""
+        log_norm = self.log_norm * weights
+        return replace(self, precision=self.precision * weights, log_norm=log_norm, total=log_norm.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class Gaussian:
     ignore_constants : bool, default=False
         A column that never varied is no evidence. Otherwise it is a spike as wide as the floor, the same for every
         class, as in scikit-learn; where nothing varies at all there is no floor and it is no evidence either.
+    floor : {"largest", "own"}, default="largest"
+        What `var_smoothing` is a fraction of: the largest variance of the block's columns, as in scikit-learn, or each
+        column's own, so that no column's parameters hang on the others.
 
     Examples
     --------
@@ -56,6 +64,7 @@ class Gaussian:
     var_smoothing: float = 1e-9
     variance: Literal["class", "shared"] = "class"
     ignore_constants: bool = False
+    floor: Literal["largest", "own"] = "largest"
     name: ClassVar[str] = "gaussian"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Moments:
@@ -78,7 +87,7 @@ class Gaussian:
         else:
             own = np.divide(summary.m2, summary.weight, out=np.zeros_like(summary.m2), where=known)
             variance = np.where(known, own, spread)
-        epsilon = self.var_smoothing * float(spread.max(initial=0.0))
+        epsilon = self.var_smoothing * (spread if self.floor == "own" else float(spread.max(initial=0.0)))
         varied = spread > 0 if self.ignore_constants else spread + epsilon > 0
         ever = ever & varied
         variance = np.maximum(variance + epsilon, kernels.LEAST_VARIANCE)
@@ -95,10 +104,14 @@ class Gaussian:
             return np.where(np.isnan(z), 0.0, params.log_norm - 0.5 * z**2 * params.precision)
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
+        if self.floor == "own" and x.shape[1] > 1:  # each column by itself is a block whose largest variance is its own
+            alone = [(np.array([j]), np.asarray(x)[:, j : j + 1]) for j in range(x.shape[1])]
+            parts = [(summary.select(j), column) for j, column in alone]
+            return np.sum([self.leave_one_out(s, self.estimate(s), c, labels) for s, c in parts], axis=0)
         merged = np.concatenate([*summary.merged().arrays().values()])
         moments = (summary.weight, summary.mean, summary.m2)
         shared = self.variance == "shared"
-        settings = self.var_smoothing, params.epsilon, shared, self.ignore_constants
+        settings = self.var_smoothing, float(np.max(params.epsilon, initial=0.0)), shared, self.ignore_constants
         return kernels.gaussian_leave_one_out(x, labels, moments, merged, *settings)
 
     def log_base(self, x: NDArray[Any]) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, totals, weighed_logs
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, totals, weighed_logs
 from tallybayes.families._linear import (
-    Entries,
     Linear,
     Slopes,
     log_factorials,
     row_totals,
+    sparse_of,
     times_log,
     vetoes,
 )
@@ -36,6 +37,11 @@ class Words(Linear):
     takes_holes: ClassVar[bool] = False
     log_theta: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (V, K)
     summary: Counts = field(default_factory=lambda: Counts(np.zeros((0, 0)), np.zeros((0, 1))))
+
+    @cached_property
+    def total(self) -> Array:
+        """Words (K,) of each class."""
+        return totals(self.summary.count.T)
 
 
 @dataclass(frozen=True)
@@ -83,17 +89,13 @@ class Multinomial:
     def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
         x = of_length(x, self.document_length)
-        out, k, w = params.log_prob(x), labels.codes, labels.weight
-        alpha = per_column(self.alpha, summary.count.shape[1])
-        length = row_totals(x)
-        mass = left_of(summary.count.sum(axis=1)[k], w * length) + alpha.sum()
-        e = Entries.of(x)
-        words = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value) + alpha[e.column]
-        words = e.total(times_log(e.value, words))
+        out, k, n_words = params.log_prob(x), labels.codes, summary.count.shape[1]
+        words, length = kernels.words_without(sparse_of(x), labels, summary.count.T, pseudocounts(self.alpha))
+        mass = left_of(params.total[k], labels.weight * length) + per_column(self.alpha, n_words).sum()
         # Nothing left of the class and no smoothing: all words alike, as in `estimate`.
         left = mass > 0
         share = np.where(left, words, 0.0) - times_log(length, np.where(left, mass, 1.0))
-        own = np.where(left, share, -length * np.log(len(alpha)))
+        own = np.where(left, share, -length * np.log(n_words))
         out[np.arange(len(out)), k] = own
         return out
 

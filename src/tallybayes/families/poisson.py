@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log, weighed_logs
-from tallybayes.families._linear import Dense, Entries, Linear, Slopes, log_factorials, times_log, vetoes
+from tallybayes.families._family import left_of, per_column, quiet_log, totals, weighed_logs
+from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
 from tallybayes.tally import Counts
 
 
@@ -71,11 +71,12 @@ class Poisson:
         if isinstance(x, Csr) and uneven:
             x = x.dense()
         if isinstance(x, Csr):
-            e, rest = Entries.of(x), left_of(summary.weight[k, 0], w)
-            left = left_of(summary.count[k[e.row], e.column], w[e.row] * e.value)
-            own = e.total(times_log(e.value, _rates(left, rest[e.row], alpha[0])))
+            words, length = kernels.words_without(x, labels, summary.count.T, alpha[:1])
+            rest = left_of(summary.weight[k, 0], w)
+            mass = rest + alpha[0]
+            own = np.where(mass > 0, words - times_log(length, np.where(mass > 0, mass, 1.0)), 0.0)
             # Σ_d λ_d in one piece: every column has the same weight.
-            total = left_of(summary.count.sum(axis=1)[k], w * e.total(e.value))
+            total = left_of(totals(summary.count.T)[k], w * length)
             own -= x.n_columns * _rates(total / x.n_columns, rest, alpha[0])
         else:
             values, seen = Dense.of(x, None)

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Batch, Codes, Encoded, Labels, Matrix
-from tallybayes.errors import DataError
-from tallybayes.infer import Profile
+from tallybayes.errors import CellError, DataError
+from tallybayes.infer import CODED, Profile
 from tallybayes.schema import Column, Schema
 from tallybayes.sources.arrays import is_sparse
 from tallybayes.sources.labels import is_hole
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
+from tallybayes.tally import cell_grid
 
 SLICE = 1 << 16  # rows encoded at a time
 
@@ -124,6 +125,12 @@ def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
     return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
 
 
+def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The nearest whole numbers, within what an integer column can hold."""
+    limit = 2.0**62
+    return np.rint(np.clip(values, -limit, limit)).astype(np.int64)
+
+
 def profile(name: str, values: Values) -> Profile:
     """Look at a column: how much is missing, and its levels or its range."""
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
@@ -183,12 +190,12 @@ class TableBatch:
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [self.schema.columns[p] for p in places]
-        if name == "categorical":
+        if name in CODED:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
+            parts: dict[str, NDArray[np.int32]] = {}  # a column may be part of many pairs
             for j, column in enumerate(columns):
-                if column.name in self.table.columns:
-                    codes[:, j] = self._codes(column, first, last)
-            return Codes(codes, np.array([len(column.levels or ()) for column in columns], dtype=np.int64))
+                codes[:, j] = self.codes(column, first, last, parts)
+            return Codes(codes, *cell_grid(columns))
         if self.table.matrix is not None and list(places) == list(range(self.table.matrix.shape[1])):
             return self.table.matrix[first:last]
         numbers = np.full((last - first, len(columns)), np.nan, order="F")
@@ -197,7 +204,26 @@ class TableBatch:
                 numbers[:, j] = self._numbers(column.name, first, last)
         return numbers
 
-    def _codes(self, column: Column, first: int, last: int) -> NDArray[np.int32]:
+    def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
+        """Codes of a range of rows: levels, bins or the combinations of two columns; ``parts`` keeps those for others."""
+        if column.parts is not None:
+            for part in column.parts:
+                if part.name not in parts:
+                    parts[part.name] = self.codes(part, first, last, parts)
+            a, b = (parts[part.name] for part in column.parts)
+            both = a * np.int32(column.parts[1].n_cells) + b
+            return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a hole or an unseen level in either
+        if column.name not in self.table.columns:
+            return np.full(last - first, MISSING, dtype=np.int32)
+        if column.edges is not None:
+            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
+            if np.isinf(numbers).any():
+                row = int(np.argmax(np.isinf(numbers)))
+                raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
+                    [column.name], first
+                )
+            bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
+            return np.where(np.isnan(numbers), np.int32(MISSING), bins)
         try:
             return self.table.columns[column.name].codes(first, last, column.levels or ())
         except TypeError:

@@ -1,7 +1,7 @@
 """One column of a table, whatever holds it: its numbers, its levels and its codes, a range of rows at a time.
 
-pandas, Polars and PyArrow columns are read through narwhals; text is encoded by the engine that holds it. Nothing
-here turns a whole table into another: memory stays that of a slice.
+pandas, Polars and PyArrow columns are read through narwhals. Text is listed by the engine that holds it, once: the
+same list tells the levels and gives the codes. Where only codes are wanted, memory stays that of a slice.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime
 import decimal
 import numbers
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, UNSEEN
 from tallybayes.errors import DataError
-from tallybayes.schema import Level
-from tallybayes.sources.labels import distinct, encode, is_hole
+from tallybayes.kernels import list_text
+from tallybayes.schema import Level, in_order
+from tallybayes.sources.labels import distinct, encode, factorise, is_hole
 
 Storage = Literal["number", "integer", "text", "boolean", "date", "empty", "other"]
 
@@ -43,9 +45,26 @@ class Values(Protocol):
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]: ...
 
 
-def hole_code(levels: Sequence[Level]) -> int:
-    """The code of a hole: that of the level None, where missing is a level of its own."""
-    return len(levels) - 1 if len(levels) and levels[-1] is None else MISSING
+@dataclass(frozen=True)
+class Listed:
+    """Cells as a list of the different values and, for each row, the place of its value in the list."""
+
+    values: Sequence[Level]  # in any order
+    places: NDArray[np.int32]  # (n,); `MISSING` for a hole
+
+    def distinct(self) -> tuple[Level, ...]:
+        """The values in order."""
+        return in_order(value for value in self.values if value is not None)
+
+    def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
+        """The place of each row's value among the levels."""
+        code = {None: MISSING, **{level: p for p, level in enumerate(levels)}}  # None may be a level, that of holes
+        table = np.array([code.get(value, UNSEEN) for value in (*self.values, None)], dtype=np.int32)
+        return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry answers for holes
+
+    def rows(self, first: int, last: int) -> Listed:
+        """A range of rows, without copying."""
+        return Listed(self.values, self.places[first:last])
 
 
 class ArrayValues:
@@ -75,15 +94,20 @@ class ArrayValues:
     @cached_property
     def n_missing(self) -> int:
         if self.array.dtype.kind == "f":
-            return int(np.isnan(self.array).sum())
+            return int(np.count_nonzero(np.isnan(self.array)))
         return sum(map(is_hole, self.array.tolist())) if self.array.dtype.kind == "O" else 0
 
     @cached_property
     def _numbers(self) -> NDArray[Any]:
         return self.array if self.array.dtype.kind in "fiub" else _as_numbers(self.array)
 
+    @cached_property
+    def _listed(self) -> Listed:
+        values, places = factorise(self.array)
+        return Listed(values.tolist(), places)
+
     def distinct(self) -> tuple[Level, ...]:
-        return tuple(distinct(self.array).tolist())
+        return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
 
     def take(self, rows: NDArray[Any]) -> Values:
         return ArrayValues(self.array[rows])
@@ -99,6 +123,8 @@ class ArrayValues:
         return self._numbers[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
+        if "_listed" in vars(self):
+            return self._listed.rows(first, last).codes(levels)
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
         return _with_holes(codes, levels)
 
@@ -113,10 +139,9 @@ class SeriesValues:
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
             self.storage: Storage = "text"
             self.declared = _declared_levels(series)
-            if series.implementation.is_pyarrow():
-                self.series = series.cast(nw.String)
         elif dtype == nw.String:
-            self.storage = "text" if series.null_count() < len(series) else "empty"
+            some = len(series) and not (is_hole(series[0]) and series.null_count() == len(series))
+            self.storage = "text" if some else "empty"
         elif dtype == nw.Boolean:
             self.storage = "boolean"
         elif dtype.is_integer():
@@ -137,7 +162,7 @@ class SeriesValues:
     @cached_property
     def n_missing(self) -> int:
         if self.storage == "number":  # Polars and PyArrow tell NaN from null; a hole is either
-            return int(np.isnan(self._array).sum())
+            return int(np.count_nonzero(np.isnan(self._array)))
         return int(self.series.null_count())
 
     @cached_property
@@ -150,7 +175,13 @@ class SeriesValues:
     def take(self, rows: NDArray[Any]) -> Values:
         return SeriesValues(self.series[rows.tolist()])
 
+    @cached_property
+    def _listed(self) -> Listed:
+        return _listed(self.series)
+
     def as_labels(self) -> NDArray[Any]:
+        if self.storage == "text":
+            return np.array([*self._listed.values, None], dtype=object)[self._listed.places]
         return np.asarray(self.series.to_numpy())
 
     def value(self, row: int) -> Any:
@@ -158,6 +189,8 @@ class SeriesValues:
         return None if is_hole(value) else getattr(value, "item", lambda: value)()
 
     def distinct(self) -> tuple[Level, ...]:
+        if self.storage == "text":
+            return self._listed.distinct()
         if self.storage == "number":
             return tuple(distinct(self.numbers(0, len(self))).tolist())
         if self.storage == "other" or self.series.dtype in (nw.Object, nw.Unknown):
@@ -169,10 +202,12 @@ class SeriesValues:
         return self._array[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
+        if "_listed" in vars(self):  # to tell the levels, perhaps
+            return self._listed.rows(first, last).codes(levels)
         part, known = self.series[first:last], [level for level in levels if level is not None]
-        if self.storage == "text" and all(isinstance(level, str) for level in known):
-            codes = _text_codes(part, known)
-        elif self.storage == "number" or (self.storage == "integer" and not self.n_missing):
+        if self.storage == "text":
+            return _listed(part).codes(levels)
+        if self.storage == "number" or (self.storage == "integer" and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
         elif self.storage == "integer":  # as they are: floats, which have holes, cannot tell large integers apart
             codes = encode(np.array(part.to_list(), dtype=object), known)
@@ -182,35 +217,28 @@ class SeriesValues:
 
 
 def _with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
-    hole = hole_code(levels)
-    return codes if hole == MISSING else np.where(codes == MISSING, np.int32(hole), codes)
+    """The codes with those of holes replaced where missing is a level of its own, the last."""
+    is_level = len(levels) > 0 and levels[-1] is None
+    return np.where(codes == MISSING, np.int32(len(levels) - 1), codes) if is_level else codes
 
 
-def _text_codes(part: nw.Series[Any], levels: list[Any]) -> NDArray[np.int32]:
-    """Codes of text by the engine that holds it: each has a fast hash look-up of its own."""
-    native = part.to_native()
-    if part.implementation.is_polars():
-        import polars as pl
-
-        text = native.cast(pl.String) if native.dtype != pl.String else native
-        found = text.cast(pl.Enum(levels), strict=False).to_physical().cast(pl.Int32).fill_null(UNSEEN).to_numpy()
-    elif part.implementation.is_pyarrow() or _in_arrow(native):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        text = pa.array(native.array) if hasattr(native, "array") else native
-        text = text.cast(pa.large_string()) if text.type != pa.large_string() else text
-        found = pc.index_in(text, value_set=pa.array(levels, type=pa.large_string())).fill_null(UNSEEN).to_numpy()
-    else:
-        return encode(np.asarray(part.to_numpy(), dtype=object), levels)
-    if part.null_count():
-        found = np.where(part.is_null().to_numpy(), np.int32(MISSING), found)
-    return np.ascontiguousarray(found, dtype=np.int32)
+def _listed(series: nw.Series[Any]) -> Listed:
+    """Text as a list of its different values, read where it is."""
+    native = series.to_native()
+    if hasattr(native, "cat") and series.implementation.is_pandas_like():
+        numbers, places = factorise(native.cat.codes.to_numpy())  # an enumeration may have more than occur
+        values = native.cat.categories.tolist()
+        return Listed([None if n == MISSING else values[n] for n in numbers.tolist()], places)
+    if series.implementation.is_pandas_like() and not _in_arrow(native):
+        values, places = factorise(np.asarray(native.to_numpy(), dtype=object))
+        return Listed(values.tolist(), places)
+    return Listed(*list_text(native if series.dtype == nw.String else series.cast(nw.String).to_native()))
 
 
 def _in_arrow(series: Any) -> bool:
-    """Whether a pandas series keeps its text in Arrow, and PyArrow is there to read it."""
-    return hasattr(getattr(series, "array", None), "__arrow_array__") and find_spec("pyarrow") is not None
+    """Whether a pandas series keeps its text in Arrow, and can lend it: pandas needs PyArrow for that."""
+    lends = hasattr(series.array, "__arrow_array__") and hasattr(series, "__arrow_c_stream__")
+    return lends and find_spec("pyarrow") is not None
 
 
 def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:

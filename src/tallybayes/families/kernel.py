@@ -1,0 +1,101 @@
+"""Kernel: numbers counted in fine bins, each row's weight spread over the neighbouring bins.
+
+ñ_kb = Σ_b' n_kb' · φ((b − b') / h), normalised over b, and from there as hierarchical smoothing: the density has any shape,
+and h (in bins, of which each holds about as many rows) says how smooth it is. With h = 0 every bin stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Codes, Labels
+from tallybayes.errors import NotAvailableError
+from tallybayes.families._family import per_column
+from tallybayes.families._tables import Tables, coded_counts, pooled_leave_one_out, pooled_tables
+from tallybayes.tally import Counts
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A smooth curve over fine bins, per class and column.
+
+    Parameters
+    ----------
+    bandwidth : float or tuple of float, default=2.0
+        Standard deviation of the normal kernel, in bins; one number, or one a column.
+    strength : float or tuple of float, default=2.0
+        How many rows the pooled distribution weighs as much as.
+
+    Examples
+    --------
+    >>> family = Kernel(bandwidth=1.0, strength=0.5)
+    >>> x = Codes(np.array([[0], [0], [4], [4]]), np.array([5]))
+    >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1, 1], np.int32)), 2))
+    >>> np.exp(params.of_column(0)[0]).round(2)
+    array([0.54, 0.32, 0.09, 0.02, 0.07])
+    """
+
+    bandwidth: float | tuple[float, ...] = 2.0
+    strength: float | tuple[float, ...] = 2.0
+    name: ClassVar[str] = "kernel"
+
+    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
+        return coded_counts(x, labels, n_classes)
+
+    def estimate(self, summary: Counts) -> Tables:
+        assert summary.n_levels is not None
+        smooth, strength = self._smoothed(summary)[0], per_column(self.strength, len(summary.n_levels))
+        return pooled_tables(smooth.count.T, summary.n_levels, strength)
+
+    def log_prob(self, params: Tables, x: Codes) -> Array:
+        return params.log_prob(x)
+
+    def contributions(self, params: Tables, x: Codes) -> Array:
+        return params.contributions(x)
+
+    def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
+        smooth, kept = self._smoothed(summary)
+        return pooled_leave_one_out(smooth, x, labels, per_column(self.strength, x.shape[1]), kept)
+
+    def _smoothed(self, summary: Counts) -> tuple[Counts, Array]:
+        """The counts spread over the neighbouring bins, and the share (cells,) that a row keeps in its own."""
+        assert summary.n_levels is not None
+        widths, start = per_column(self.bandwidth, len(summary.n_levels)), kernels.starts(summary.n_levels)
+        count, kept = np.array(summary.count), np.ones(summary.count.shape[1])
+        for j in np.flatnonzero((widths > 0) & (summary.n_levels > 1)).tolist():
+            cells = slice(start[j], start[j + 1])
+            spread = spread_matrix(int(summary.n_levels[j]), float(widths[j]))
+            count[:, cells], kept[cells] = summary.count[:, cells] @ spread, spread.diagonal()
+        return replace(summary, count=count), kept
+
+    def log_base(self, x: Codes) -> Array:
+        return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
+    def linear(self, params: Tables) -> tuple[Array, Array]:
+        raise NotAvailableError("a curve of any shape is not linear in x; use family 'gaussian' with variance='shared'")
+
+    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
+        return params.sample(codes, rng)
+
+    def n_parameters(self, params: Tables) -> int:
+        return params.n_parameters()
+
+    def joint_size(self, params: Tables) -> int:
+        return params.joint_size()
+
+
+@lru_cache(maxsize=64)
+def spread_matrix(n_bins: int, bandwidth: float) -> Array:
+    """How a row in one bin (first axis) is spread over all (second axis); rows sum to one."""
+    bins = np.arange(n_bins)
+    near = np.exp(-0.5 * ((bins[:, None] - bins) / bandwidth) ** 2)
+    return np.asarray(near / near.sum(axis=1, keepdims=True))

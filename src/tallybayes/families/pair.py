@@ -1,0 +1,120 @@
+"""Pair: what two columns say together beyond what each says alone.
+
+log P(a, b | k) − log P(a | k) − log P(b | k), with the joint smoothed towards the product of its margins:
+(n_kab + s·m_kab) / (n_k + s) ÷ m_kab, m_kab = P(a | k)·P(b | k). Added to the evidence of the two columns it makes up
+their joint evidence; where they are independent, or too few rows tell, it adds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Codes, Labels
+from tallybayes.errors import NotAvailableError
+from tallybayes.families._family import left_of, per_column
+from tallybayes.families._tables import Tables, coded_counts, each_column
+from tallybayes.tally import Counts
+
+MARGIN = 0.5  # pseudocount of the levels of each column alone
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A correction for every combination of two columns' levels, per class.
+
+    Parameters
+    ----------
+    strength : float or tuple of float, default=8.0
+        How many rows the product of the margins weighs as much as; one number, or one a pair.
+
+    Examples
+    --------
+    >>> family = Pair(strength=1.0)
+    >>> same = np.array([0, 3])[np.arange(40) % 2][:, None]  # both columns 0, or both 1
+    >>> x = Codes(same, np.array([4]), np.array([2]))
+    >>> params = family.estimate(family.tally(x, Labels.hard(np.zeros(40, np.int32)), 1))
+    >>> np.exp(params.of_column(0)).round(2)
+    array([[1.98, 0.02, 0.02, 1.98]])
+    """
+
+    strength: float | tuple[float, ...] = 8.0
+    name: ClassVar[str] = "pair"
+
+    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
+        return coded_counts(x, labels, n_classes)
+
+    def estimate(self, summary: Counts) -> Tables:
+        assert summary.n_levels is not None
+        assert summary.n_right is not None
+        strength, start = per_column(self.strength, len(summary.n_levels)), kernels.starts(summary.n_levels)
+        parts = [np.zeros((0, len(summary.count)))]
+        for j, n_right in enumerate(summary.n_right.tolist()):
+            grid = summary.count[:, start[j] : start[j + 1]].T.reshape(-1, n_right, len(summary.count))
+            parts.append(
+                _lift(grid, grid.sum(axis=1)[:, None], grid.sum(axis=0)[None], strength[j]).reshape(
+                    -1, len(summary.count)
+                )
+            )
+        return Tables.of(np.concatenate(parts), summary.n_levels)
+
+    def log_prob(self, params: Tables, x: Codes) -> Array:
+        return params.log_prob(x)
+
+    def contributions(self, params: Tables, x: Codes) -> Array:
+        return params.contributions(x)
+
+    def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
+        assert summary.n_right is not None
+        assert labels.codes is not None
+        out, strength = params.log_prob(x), per_column(self.strength, x.shape[1])
+        rows, y, w = np.arange(len(out)), labels.codes, labels.weight
+        own = np.zeros(len(out))
+        for j, (cells, code, seen) in enumerate(each_column(summary, x)):
+            grid = summary.count[:, cells].reshape(len(summary.count), -1, int(summary.n_right[j]))
+            a, b = np.divmod(code, grid.shape[2])
+            taken = np.where(seen, w, 0.0)
+            left, right = grid.sum(axis=2), grid.sum(axis=1)
+            counts = [left_of(have, taken) for have in (grid[y, a, b], left[y, a], right[y, b])]
+            total = left_of(summary.weight[y, j], taken)
+            lift = _lift(counts[0], counts[1], counts[2], strength[j], total, grid.shape[1:])
+            own += np.where(seen, lift, 0.0)
+        out[rows, y] = own
+        return out
+
+    def log_base(self, x: Codes) -> Array:
+        return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
+    def linear(self, params: Tables) -> tuple[Array, Array]:
+        raise NotAvailableError("pairs are linear in their combinations, not in the codes")
+
+    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
+        raise NotAvailableError("pairs correct the evidence of other columns; they have no values of their own")
+
+    def n_parameters(self, params: Tables) -> int:
+        return params.n_parameters()
+
+    def joint_size(self, params: Tables) -> int:
+        return 1  # they are part of the joint of the columns already
+
+
+def _lift(
+    both: Array,
+    left: Array,
+    right: Array,
+    strength: float,
+    total: Array | None = None,
+    shape: tuple[int, ...] | None = None,
+) -> Array:
+    """Log of the smoothed joint over the product of its margins, from their counts (…, K)."""
+    total = both.sum(axis=(0, 1)) if total is None else total
+    n_left, n_right = shape or both.shape[:2]
+    expected = (left + MARGIN) / (total + MARGIN * n_left) * (right + MARGIN) / (total + MARGIN * n_right)
+    return np.asarray(np.log(both / expected + strength) - np.log(total + strength))

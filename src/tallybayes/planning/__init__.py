@@ -1,0 +1,426 @@
+"""How a table is best read: a distribution for each column, weights for their evidence, and pairs.
+
+Everything is judged by exact leave-one-out of the rows themselves, so nothing has to be held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tallybayes.batch import Array, Batch
+from tallybayes.errors import SettingError
+from tallybayes.families import FAMILIES, Family, Hierarchical, Pair
+from tallybayes.infer import FAMILY_OF_KIND
+from tallybayes.model import EvidenceWeights, Model, Settings
+from tallybayes.planning import pairs as pairing
+from tallybayes.planning import weights as weighing
+from tallybayes.planning.bins import fine_edges
+from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, described, joined
+from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
+from tallybayes.schema import Column, Schema, plural
+from tallybayes.sources.tables import TableBatch
+from tallybayes.tally import Block, Tally, count
+
+JUDGED_ROWS = 10_000  # rows on which families are compared
+LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
+NO_WEIGHT = 1e-3  # pairs that weigh less are left out
+
+Weights = Literal["auto", "learn"] | None
+Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user wants of a plan."""
+
+    numeric: str = "auto"  # the family of numbers, or "auto"
+    category: Family | None = None  # the family of categories; None for the pooled one that leave-one-out prefers
+    told: Mapping[str, Family] | None = None  # families of single columns
+    weights: Weights = "auto"
+    pairs: Pairs = "auto"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How each column is read, pairs included, by name."""
+
+    families: Mapping[str, Family]
+    weights: EvidenceWeights | None = None
+    notes: tuple[str, ...] = ()
+
+    def places(self, schema: Schema) -> dict[str, list[int]]:
+        """Which columns each family reads, by position."""
+        found: dict[str, list[int]] = {}
+        for p, column in enumerate(schema.columns):
+            if column.name in self.families:
+                found.setdefault(self.families[column.name].name, []).append(p)
+        return found
+
+    def settings(self, schema: Schema, base: Settings) -> Settings:
+        """How the tally of such columns is to be read."""
+        places = self.places(schema).items()
+        families = {name: joined([self.families[schema.columns[p].name] for p in at]) for name, at in places}
+        return replace(base, families=families, weights=self.weights)
+
+    @classmethod
+    def of_tally(cls, tally: Tally) -> Plan:
+        """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
+        names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
+        return cls({column: FAMILIES[name]() for column, name in names})
+
+    def same_reading(self, other: Plan) -> bool:
+        """Whether tallies made by the two plans can be added."""
+        return {n: f.name for n, f in self.families.items()} == {n: f.name for n, f in other.families.items()}
+
+
+def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None = None) -> tuple[Plan, Model]:
+    """Look at all rows and return how they are best read, and the model that has learned them so.
+
+    Parameters
+    ----------
+    batch : TableBatch
+        Labelled rows.
+    base : Settings
+        Prior and the like.
+    wishes : Wishes
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    plan : Plan
+    model : Model
+    """
+    # Our threads work on rows; those of a BLAS would only be in their way.
+    with threadpool_limits(1, user_api="blas"):
+        return _made(batch, base, wishes, n_jobs)
+
+
+def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None) -> tuple[Plan, Model]:
+    assert batch.labels is not None
+    plan, model, fine = _columns(batch, base, wishes, n_jobs)
+    if model.n_classes < 2 or (wishes.weights is None and wishes.pairs == 0):
+        return plan, model
+    if batch.n_rows < weighing.LEAST_ROWS:
+        return replace(
+            plan, notes=(*plan.notes, f"{plural(batch.n_rows, 'row')}: too few to learn weights from")
+        ), model
+    asked = (
+        pairing.MOST_PAIRS
+        if wishes.pairs == "auto"
+        else wishes.pairs
+        if isinstance(wishes.pairs, int)
+        else len(wishes.pairs)
+    )
+    used = [p for block in model.tally.blocks.values() for p in block.columns]
+    most = weighing.MOST_CELLS // (model.n_classes * (len(used) + asked))
+    sample = _thinned(batch, min(LEARNED_ROWS, max(most, 1000)))
+    rows = _left_out(model, sample, plan.places(model.schema), used)
+    if not np.isfinite(rows.terms).all():
+        note = "weights need evidence that is never infinite: use alpha > 0"
+        return replace(plan, notes=(*plan.notes, note)), model
+    weighed = _Weighed.learned(rows, wishes.weights)
+    names = [model.schema.columns[p].name for p in used]
+    if asked:
+        plan, model = _paired(plan, model, fine, batch, sample, rows, weighed, names, wishes, asked, n_jobs)
+        if model.settings.weights is not None:
+            return plan, model
+    if not weighed.kept:
+        return replace(plan, notes=(*plan.notes, "weights would not improve leave-one-out log loss: none")), model
+    weights = EvidenceWeights(dict(zip(names, weighed.weights[1:].tolist(), strict=True)), float(weighed.weights[0]))
+    plan = replace(plan, weights=weights, notes=(*plan.notes, f"weights learned from {plural(sample.n_rows, 'row')}"))
+    return plan, replace(model, settings=replace(model.settings, weights=weights))
+
+
+def mean_of(mine: Plan, theirs: Plan, my_rows: float, their_rows: float) -> Plan:
+    """The plan of two tables together: weights in between, nearer to those of the larger table."""
+    if mine.weights is None or theirs.weights is None or my_rows + their_rows == 0:
+        return mine if theirs.weights is None else theirs
+    share = their_rows / (my_rows + their_rows)
+
+    def between(a: float, b: float) -> float:
+        return a + share * (b - a)
+
+    columns = {n: between(w, theirs.weights.columns.get(n, 1.0)) for n, w in mine.weights.columns.items()}
+    return replace(mine, weights=EvidenceWeights(columns, between(mine.weights.prior, theirs.weights.prior)))
+
+
+def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
+    """Draw a number in each bin; the outer bins are taken to be as wide as their neighbours."""
+    if not edges:
+        return np.zeros(len(bins))
+    widths = np.diff(edges) if len(edges) > 1 else np.ones(1)
+    bounds = np.concatenate(([edges[0] - widths[0]], edges, [edges[-1] + widths[-1]]))
+    low, high = bounds[bins], bounds[np.asarray(bins) + 1]
+    return np.asarray(low + (high - low) * rng.random(len(low)))
+
+
+# ---------------------------------------------------------------------------------------------- families
+
+
+def _columns(
+    batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None
+) -> tuple[Plan, Model, Mapping[int, Array]]:
+    """Choose the family of every column; also gives the fine counts (B, K) of the numbers."""
+    told, schema = wishes.told or {}, batch.schema
+    columns, trials, families = list(schema.columns), {}, {}
+    for p, column in enumerate(columns):
+        if column.kind == "ignored":
+            continue
+        if column.name in told:
+            families[column.name] = told[column.name]
+        elif column.kind == "numeric":
+            trials[p] = _trials(batch, column, wishes.numeric)
+        elif column.kind in ("category", "boolean"):
+            if wishes.category is None:
+                trials[p] = ["hierarchical"]
+            else:
+                families[column.name] = wishes.category
+        else:
+            families[column.name] = FAMILIES[FAMILY_OF_KIND[column.kind]]()
+        if column.kind == "numeric" and {"kernel", "binned"} & {
+            *trials.get(p, ()),
+            getattr(told.get(column.name), "name", ""),
+        }:
+            values = batch.table.columns[column.name]
+            columns[p] = replace(column, edges=fine_edges(values.numbers(0, len(values))))
+    tried = Schema(tuple(columns), schema.classes)
+    places: dict[str, list[int]] = {}
+    for p, names in trials.items():
+        for name in dict.fromkeys("kernel" if name == "binned" else name for name in names):
+            places.setdefault(name, []).append(p)
+    for p, column in enumerate(columns):
+        if column.name in families:
+            places.setdefault(families[column.name].name, []).append(p)
+    counting: dict[str, Any] = {"hierarchical": Hierarchical(), **NUMERIC}
+    counting |= {f.name: f for f in families.values() if f.name not in counting}
+    tally = count(replace(batch, schema=tried, places=places), counting, n_jobs)
+    sample = _thinned(replace(batch, schema=tried, places=places), JUDGED_ROWS)
+    assert sample.labels is not None
+    part = sample.rows(0, sample.n_rows)
+    prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
+    judge = Judge(part.blocks, sample.labels, prior)
+    choices = {p: choose(judge, tally, p, names) for p, names in trials.items()}
+    families |= {columns[p].name: choice.family for p, choice in choices.items()}
+    fine = {p: _fine_counts(tally, p) for p, column in enumerate(columns) if column.edges is not None}
+    read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(columns))
+    plan = Plan(families)
+    final = Schema(read, schema.classes)
+    blocks = {name: _taken(tally, name, at) for name, at in plan.places(final).items()}
+    model = Model(plan.settings(final, base), Tally(final, tally.class_weight, blocks))
+    return plan, model, fine
+
+
+def _trials(batch: TableBatch, column: Column, numeric: str) -> list[str]:
+    """The families to try for a number."""
+    values = batch.table.columns[column.name]
+    numbers = np.asarray(values.numbers(0, len(values)), dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if numeric != "auto":
+        return [numeric]
+    if len(numbers) == 0 or numbers.min() == numbers.max():
+        return ["gaussian"]  # which takes a constant for no evidence
+    return candidates(float(numbers.min()), float((numbers == 0).mean()))
+
+
+def _read(column: Column, family: Any, choice: Choice | None) -> Column:
+    """The column with its bins, if it is read in bins, and the reason of its family."""
+    binned = family is not None and family.name in ("kernel", "binned")
+    reason, lasting = column.reason, column.lasting
+    if choice is not None and column.kind == "numeric" and not reason.startswith("constant"):
+        reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {described(choice.family)}"
+    return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
+
+
+def _taken(tally: Tally, name: str, places: list[int]) -> Block:
+    """Some columns of a block that was counted for all that might want it."""
+    block = tally.blocks["kernel" if name == "binned" and "kernel" in tally.blocks else name]
+    order = [list(block.columns).index(p) for p in places]
+    return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
+
+
+def _fine_counts(tally: Tally, column: int) -> Array:
+    name = "kernel" if "kernel" in tally.blocks and column in tally.blocks["kernel"].columns else "binned"
+    return np.asarray(_taken(tally, name, [column]).summary.count.T)  # type: ignore[attr-defined]
+
+
+def _thinned(batch: TableBatch, most: int) -> TableBatch:
+    """At most so many rows, evenly spread."""
+    step = max(1, -(-batch.n_rows // most))
+    return batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
+
+
+# ---------------------------------------------------------------------------------------------- weights
+
+
+def _left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> LeftOut:
+    """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
+    assert sample.labels is not None
+    assert sample.labels.codes is not None
+    evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
+    rows = replace(sample, schema=model.schema, places=places)
+    step = max(1, 4_000_000 // max(model.n_classes * len(model.schema.columns), 1))
+    for first in range(0, sample.n_rows, step):
+        part: Batch = rows.rows(first, min(first + step, sample.n_rows))
+        evidence[first : first + part.n_rows] = model.contributions_without(part)[:, :, list(used)]
+    prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
+    return LeftOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Weights of the columns, whether they are worth keeping, and the losses with them of the rows they are judged on."""
+
+    weights: Array
+    kept: bool
+    pull: float
+    losses: Array
+
+    @classmethod
+    def learned(cls, rows: LeftOut, wanted: Weights) -> _Weighed:
+        ones = np.ones(rows.n_terms)
+        plain = rows.losses(ones)
+        if wanted is None:
+            return cls(ones, False, weighing.PULL, plain[:: max(1, -(-len(plain) // JUDGED_ROWS))])
+        pull = weighing.best_pull(rows, ones)
+        step = max(1, -(-len(rows.codes) // JUDGED_ROWS))
+        few = rows.take(slice(None, None, step))
+        held_out = held_out_losses(few, ones, pull)
+        if wanted == "auto" and not is_better(plain[::step], held_out, few.weight):
+            return cls(ones, False, pull, plain[::step])
+        return cls(learn(rows, ones, pull=pull), True, pull, held_out)
+
+
+# ---------------------------------------------------------------------------------------------- pairs
+
+
+def _paired(
+    plan: Plan,
+    model: Model,
+    fine: Mapping[int, Array],
+    batch: TableBatch,
+    sample: TableBatch,
+    rows: LeftOut,
+    weighed: _Weighed,
+    names: list[str],
+    wishes: Wishes,
+    asked: int,
+    n_jobs: int | None,
+) -> tuple[Plan, Model]:
+    """The plan and the model with the pairs that improve leave-one-out; without any if none does."""
+    assert sample.labels is not None
+    place = {column.name: p for p, column in enumerate(model.schema.columns)}
+    parts: dict[int, Column] = {}
+    for p, column in enumerate(model.schema.columns):
+        if column.kind != "ignored" and (column.levels is not None or p in fine):
+            edges = fine_edges_of(batch, column) if p in fine and column.edges is None else column.edges
+            parts[p] = pairing.part_of(replace(column, edges=edges), fine.get(p, np.zeros((0, 0))))
+    paired = [p for p in parts if parts[p].n_cells > 1]
+    seen: dict[str, NDArray[np.int32]] = {}
+    codes = np.stack([sample.codes(parts[p], 0, sample.n_rows, seen) for p in paired], axis=1) if paired else None
+    if codes is None:
+        return plan, model
+    grid = pairing.Grid([parts[p] for p in paired], codes, sample.labels, model.n_classes)
+    if isinstance(wishes.pairs, (str, int)):
+        alone = _alone_losses(rows, names)
+        telling = sorted(range(len(paired)), key=lambda i: alone[model.schema.columns[paired[i]].name])
+        found = pairing.screened(
+            grid, rows.log_posterior(weighed.weights), sorted(telling[: pairing.MOST_COLUMNS]), asked
+        )
+    else:
+        found = [_told_pair(pair, place, paired) for pair in wishes.pairs]
+    if not found:
+        return plan, model
+    columns = [pairing.with_reason(pairing.pair_column(grid.parts[c.left], grid.parts[c.right]), c.gain) for c in found]
+    families = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
+    both = _PairModel.counted(batch, model, columns, families, n_jobs)
+    joint = rows.joined(_left_out(both.model, sample, both.places, range(len(columns))))
+    centre = np.concatenate((np.ones(len(names) + 1), np.zeros(len(columns))))
+    start = np.concatenate((weighed.weights, np.zeros(len(columns))))
+    fixed = None if weighed.kept else len(names) + 1
+    if isinstance(wishes.pairs, (str, int)):
+        step = max(1, -(-len(joint.codes) // JUDGED_ROWS))
+        judged = joint.take(slice(None, None, step))
+        after = held_out_losses(judged, centre, weighed.pull, start, fixed)
+        if not is_better(weighed.losses, after, judged.weight):
+            return replace(plan, notes=(*plan.notes, "pairs would not improve leave-one-out log loss: none")), model
+    weights = learn(joint, centre, start, weighed.pull, fixed=fixed)
+    told = not isinstance(wishes.pairs, (str, int))
+    kept = [i for i, w in enumerate(weights[len(names) + 1 :]) if told or w > NO_WEIGHT]
+    kept_names = [columns[i].name for i in kept]
+    heard = {
+        **dict(zip(names, weights[1:].tolist(), strict=False)),
+        **{columns[i].name: float(weights[len(names) + 1 + i]) for i in kept},
+    }
+    record = EvidenceWeights(heard, float(weights[0]))
+    tally = both.joined(model.tally, kept_names)
+    note = f"{plural(len(kept), 'pair')} of {plural(len(paired) * (len(paired) - 1) // 2, 'candidate')}; weights learned from {plural(sample.n_rows, 'row')}"
+    plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note))
+    return plan, Model(plan.settings(tally.schema, model.settings), tally)
+
+
+@dataclass(frozen=True)
+class _PairModel:
+    """A model of pairs alone."""
+
+    model: Model
+    places: Mapping[str, list[int]]
+
+    @classmethod
+    def counted(
+        cls, batch: TableBatch, base: Model, columns: list[Column], families: Mapping[str, Any], n_jobs: int | None
+    ) -> _PairModel:
+        plan = Plan(families)
+        schema = Schema(tuple(columns), base.schema.classes)
+        settings, places = plan.settings(schema, base.settings), plan.places(schema)
+        return cls(
+            Model(settings, count(replace(batch, schema=schema, places=places), settings.families, n_jobs)), places
+        )
+
+    def joined(self, tally: Tally, names: list[str]) -> Tally:
+        """The tally of the other columns with some of the pairs."""
+        if not names:
+            return tally
+        chosen, first = self.model.tally.select(names), len(tally.schema.columns)
+        schema = Schema((*tally.schema.columns, *chosen.schema.columns), tally.schema.classes)
+        block = chosen.blocks["pair"]
+        return Tally(
+            schema,
+            tally.class_weight,
+            {**tally.blocks, "pair": Block([first + c for c in block.columns], block.summary)},
+        )
+
+
+def fine_edges_of(batch: TableBatch, column: Column) -> tuple[float, ...]:
+    """The edges that a number's fine counts have."""
+    values = batch.table.columns[column.name]
+    return fine_edges(values.numbers(0, len(values)))
+
+
+def _alone_losses(rows: LeftOut, names: list[str]) -> dict[str, float]:
+    """Mean loss of each column's evidence by itself."""
+    found, step = {}, max(1, len(rows.codes) // 5000)
+    few = rows.take(slice(None, None, step))
+    for d, name in enumerate(names):
+        weights = np.zeros(len(names) + 1)
+        weights[[0, d + 1]] = 1.0
+        found[name] = float(few.losses(weights).mean())
+    return found
+
+
+def _told_pair(pair: tuple[str, str], place: Mapping[str, int], paired: list[int]) -> pairing.Candidate:
+    for name in pair:
+        if name not in place:
+            raise SettingError(f"pairs names the column {name!r}, but the table has {', '.join(list(place)[:20])}")
+        if place[name] not in paired:
+            raise SettingError(f"pairs names the column {name!r}, which is no evidence or has a single level")
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise SettingError(f"a pair is two different columns, not {pair!r}")
+    left, right = (paired.index(place[name]) for name in pair)
+    return pairing.Candidate(left, right, 8.0, 0.0)
