@@ -28,6 +28,7 @@ from tallybayes.families import (
     Kernel,
     Lognormal,
     Multinomial,
+    Multinormal,
     Pair,
     Poisson,
     ZeroInflated,
@@ -227,6 +228,20 @@ ENTRIES = {
         (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
         anchor=SPREAD,
     ),
+    "multinormal": Entry(
+        "numeric",
+        _numbers,
+        DENSE,
+        (
+            Multinormal(),
+            Multinormal("full"),
+            Multinormal("diagonal"),
+            Multinormal("spherical"),
+            Multinormal(shrinkage=0.3),
+            Multinormal("full", shrinkage="auto"),
+        ),
+        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),
+    ),
     "bernoulli": Entry(
         "boolean", _signed, DENSE | SPARSE, (Bernoulli(), Bernoulli(0.0), Bernoulli(0.3), Bernoulli(threshold=0.5))
     ),
@@ -244,7 +259,11 @@ ENTRIES = {
         ),
     ),
     "multinomial": Entry(
-        "count", _amounts, DENSE | SPARSE, (Multinomial(), Multinomial(0.0), Multinomial(0.3)), holes=False
+        "count",
+        _amounts,
+        DENSE | SPARSE,
+        (Multinomial(), Multinomial(0.0), Multinomial(0.3), Multinomial(0.3, document_length=3.0)),
+        holes=False,
     ),
     "complement": Entry(
         "count",

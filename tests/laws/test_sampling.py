@@ -9,12 +9,14 @@ from tallybayes.batch import Labels
 from .cases import CASES
 
 ROWS = 20_000
-# A floor, or a smoothing, that is drawn from is added once more by the next fit.
+# A floor, or a smoothing, that is drawn from is added once more by the next fit, and what was shrunk is shrunk again.
 DRAWN = [case for case in CASES if case.entry.kind != "pair"]  # pairs correct other columns and have no values
 WITHOUT_FLOOR = [
     case
     for case in DRAWN
-    if getattr(case.family, "var_smoothing", 0.0) < 1e-6 and not np.any(getattr(case.family, "bandwidth", 0.0))
+    if getattr(case.family, "var_smoothing", 0.0) < 1e-6
+    and getattr(case.family, "shrinkage", None) is None
+    and not np.any(getattr(case.family, "bandwidth", 0.0))
 ]
 
 

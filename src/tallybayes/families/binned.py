@@ -92,6 +92,9 @@ class Binned:
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
 
+    def log_penalty(self, params: Bins) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Bins) -> tuple[Array, Array]:
         raise NotAvailableError("steps are not linear in x; use family 'gaussian' with variance='shared'")
 

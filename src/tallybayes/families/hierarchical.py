@@ -64,6 +64,9 @@ class Hierarchical:
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
 
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a table of levels is linear in one-hot columns, not in the codes")
 

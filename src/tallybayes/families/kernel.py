@@ -77,6 +77,9 @@ class Kernel:
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
 
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a curve of any shape is not linear in x; use family 'gaussian' with variance='shared'")
 
