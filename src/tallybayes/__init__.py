@@ -16,13 +16,15 @@ _HOME = {
     "MultinomialNB": "estimators",
     "NaiveBayes": "estimators.mixed",
     "PoissonNB": "estimators",
-    "Model": "model",
+    "Model": "storage",
     "Settings": "model",
     "Tally": "sources",
     "datasets": "datasets",
     "errors": "errors",
     "evaluate": "evaluate",
     "families": "families",
+    "load": "estimators.saved",
+    "storage": "storage",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -6,6 +6,7 @@ rows ──► Tally ──► parameters ──► log joint (n × K) ──►
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -306,6 +307,10 @@ class Model:
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `tallybayes.load` and `storage.read` read."""
+        WRITERS[0](self, path)
+
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
         """Draw rows: a matrix for every block, and the class code of each row."""
         p = np.exp(self._fallback)
@@ -324,3 +329,7 @@ class Model:
         """Free parameters of the full joint of the same columns, without the naive assumption."""
         sizes = (self.settings.families[name].joint_size(p) for name, p in self.parameters.items())
         return self.n_classes * math.prod(sizes) - 1
+
+
+# How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.
+WRITERS: list[Callable[..., None]] = []

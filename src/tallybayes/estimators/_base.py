@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import evaluate
+from tallybayes import evaluate, storage
 from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
@@ -451,6 +452,19 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             Settings({self._block: self._family()}, self._prior(classes), float(self.prior_alpha)), tally
         )
         self.model_.log_prior  # noqa: B018  a bad prior is an error now
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, whole or not at all; `tallybayes.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            Any name; ``.tally`` is a good ending.
+        """
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        fitted = {name: value for name, value in vars(self).items() if name not in {*params, "model_"}}
+        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
 
     def __add__(self, other: Self) -> Self:
         """Return the estimator that has learned the rows of both."""
