@@ -18,7 +18,7 @@ _HOME = {
     "PoissonNB": "estimators",
     "Model": "storage",
     "Settings": "model",
-    "Tally": "sources",
+    "Tally": "files",
     "datasets": "datasets",
     "errors": "errors",
     "evaluate": "evaluate",

@@ -391,17 +391,17 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         X : ndarray of shape (n_samples, n_features)
         y : ndarray of shape (n_samples,)
         """
-        _, drawn, codes = self._drawn(n_samples, random_state)
+        rng = self._generator(n_samples, random_state)
+        drawn, codes = self.model_.sample(int(n_samples), rng)
         x = drawn[self._block]
         return getattr(x, "matrix", x), self.classes_[codes]
 
-    def _drawn(self, n: int, random_state: Any) -> tuple[np.random.Generator, dict[str, Matrix], NDArray[np.int64]]:
+    def _generator(self, n: int, random_state: Any) -> np.random.Generator:
+        """The dice for a sample of n rows."""
         check_is_fitted(self)
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
-        rng = np.random.default_rng(seed)
-        return rng, *self.model_.sample(int(n), rng)
+        return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
     # ------------------------------------------------------------------------------------------ the tally
 

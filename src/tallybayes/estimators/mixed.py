@@ -19,14 +19,18 @@ from tallybayes.batch import Array, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
-from tallybayes.estimators._columns import Overrides, blocks_of, grown, inferred, matched, split_target
+from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
 from tallybayes.model import Model, Prior, Settings
+from tallybayes.predictions import Answers, predict_file
+from tallybayes.sampling import sampled
 from tallybayes.schema import Schema, amount, plural, united
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
+from tallybayes.sources.columns import Overrides, blocks_of, grown, inferred, matched, split_target
+from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
@@ -178,12 +182,13 @@ class NaiveBayes(BaseNB):
 
         Parameters
         ----------
-        X : table
-            A frame, a dict of columns, a list of dicts or an array.
+        X : table or path
+            A frame, a dict of columns, a list of dicts or an array; or a file, or a pattern of files, of CSV, Parquet,
+            JSON lines or Arrow, which may be larger than memory.
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; 1 if not given.
+            How much each row counts; 1 if not given. Of a file, the name of a column.
         target : str, optional
             Name of that column, where it reads better than ``y``.
 
@@ -191,6 +196,8 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
+        if is_file(X):
+            return fit_file(self, X, self._one_target(y, target), sample_weight)
         return super().fit(X, self._one_target(y, target), sample_weight)
 
     def partial_fit(
@@ -452,6 +459,26 @@ class NaiveBayes(BaseNB):
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
 
+    def predict_file(self, source: Any, out: Any, **options: Any) -> int:
+        """Write the predictions for a file to another, in constant memory.
+
+        Parameters
+        ----------
+        source : path
+            CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
+        out : path
+            CSV, Parquet or JSON lines, by its suffix.
+        **options
+            Fields of `tallybayes.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        check_is_fitted(self)
+        return predict_file(self.model_, source, out, Answers(**options))
+
     def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
         """Estimate the class mix of another population from its rows, without their labels.
 
@@ -489,29 +516,9 @@ class NaiveBayes(BaseNB):
             The evidence columns, in what the training rows came in.
         y : ndarray of shape (n_samples,)
         """
-        rng, drawn, codes = self._drawn(n_samples, random_state)
-        columns: dict[str, Any] = {}
-        for name, block in self.tally_.blocks.items():
-            matrix: Any = getattr(drawn[name], "matrix", drawn[name])
-            for j, p in enumerate(block.columns):
-                column = self.schema_.columns[p]
-                values = matrix[:, j]
-                if column.levels is not None:
-                    values = np.array(column.levels, dtype=object)[values]
-                if missing:
-                    share = self._share_present(name, j)
-                    hole: Any = np.nan if column.levels is None else None
-                    values = np.where(rng.random(n_samples) < share[codes], values, hole)
-                columns[column.name] = values
-        in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
-        return table_like(in_order, getattr(self, "_made_by", "dict")), self.classes_[codes]
-
-    def _share_present(self, block: str, column: int) -> Array:
-        """Share of the rows of each class (K,) in which a column has a value."""
-        weight = self.tally_.blocks[block].summary.arrays()["weight"]
-        seen = weight[:, min(column, weight.shape[1] - 1)]
-        total = self.tally_.class_weight
-        return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)
+        rng = self._generator(n_samples, random_state)
+        columns, codes = sampled(self.model_, int(n_samples), rng, missing)
+        return table_like(columns, getattr(self, "_made_by", "dict")), self.classes_[codes]
 
     def _repr_html_(self) -> str:
         shown = super()._repr_html_()

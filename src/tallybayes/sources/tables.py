@@ -124,8 +124,10 @@ def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
     return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
 
 
-def profile(name: str, values: Values) -> Profile:
-    """Look at a column: how much is missing, and its levels or its range."""
+def profile(name: str, values: Values | Profile) -> Profile:
+    """Look at a column: how much is missing, and its levels or its range; a file was looked at already."""
+    if isinstance(values, Profile):
+        return values
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
     if values.storage in ("text", "boolean"):
         return replace(seen, levels=values.distinct())

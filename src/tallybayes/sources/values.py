@@ -199,8 +199,8 @@ def _text_codes(part: nw.Series[Any], levels: list[Any]) -> NDArray[np.int32]:
         import pyarrow.compute as pc
 
         text = pa.array(native.array) if hasattr(native, "array") else native
-        text = text.cast(pa.large_string()) if text.type != pa.large_string() else text
-        found = pc.index_in(text, value_set=pa.array(levels, type=pa.large_string())).fill_null(UNSEEN).to_numpy()
+        text = text if text.type in (pa.string(), pa.large_string()) else text.cast(pa.large_string())
+        found = pc.index_in(text, value_set=pa.array(levels, type=text.type)).fill_null(UNSEEN).to_numpy()
     else:
         return encode(np.asarray(part.to_numpy(), dtype=object), levels)
     if part.null_count():

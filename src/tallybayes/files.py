@@ -1,0 +1,323 @@
+"""Learning from files: counted by DuckDB where it can be, streamed through the families where it cannot.
+
+`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import MISSING, Labels
+from tallybayes.errors import DataError
+from tallybayes.families import FAMILIES, Family
+from tallybayes.infer import KIND_OF_FAMILY
+from tallybayes.schema import Column, Schema, in_order
+from tallybayes.sources import Tally
+from tallybayes.sources.columns import Overrides, blocks_of, inferred, matched
+from tallybayes.sources.files import File, Progress, TypeConflict, is_file, known_column, open_file, quoted
+from tallybayes.sources.labels import encode, encode_labels, row_weights
+from tallybayes.sources.pushdown import PUSHED, Mode, Survey, profiles, pushed, survey
+from tallybayes.sources.tables import Table, TableBatch, read_table
+from tallybayes.tally import SOURCES, count
+
+SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
+
+Families = Callable[[Schema], Mapping[str, Family]]  # the families that are to count columns of such a schema
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned of a file."""
+
+    tally: Tally
+    places: Mapping[str, Sequence[int]]  # block → positions of its columns
+    file: File
+    target: str
+    weight: str | None  # the column of row weights
+    n_rows: tuple[int, ...]  # rows of each class
+    unlabelled: int  # rows without a label, left out
+
+    def sample(self, rows: int = SAMPLE) -> TableBatch:
+        """Some of the rows, drawn at random: all of them if there are no more."""
+        schema = self.tally.schema
+        columns = [c.name for c in schema.columns if c.kind != "ignored" and c.name in self.file.types]
+        extra = [self.target] if self.weight is None else [self.target, self.weight]
+        table = self.file.sample(rows, [*dict.fromkeys([*columns, *extra])], present=self.target)
+        return labelled(table, schema, self.places, self.target, self.weight)
+
+
+def tally_file(
+    data: Any,
+    target: str | None = None,
+    *,
+    kind: Mapping[str, Any] | None = None,
+    family: Mapping[str, str] | None = None,
+    drop: Sequence[str] | None = None,
+    missing: Any = "ignore",
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Tally:
+    """Tally the rows of a file, or of all files of a pattern.
+
+    Parameters
+    ----------
+    data : path or str
+        CSV, TSV, Parquet, JSON lines or Arrow.
+    target : str
+        The column of class labels.
+    kind, family, drop, missing
+        As in `NaiveBayes`.
+    weight : str, optional
+        The column of row weights.
+    unlabelled : {"error", "ignore"}
+        What to do with rows that have no label.
+    progress : callable, optional
+        Told now and then the share that is done.
+
+    Returns
+    -------
+    Tally
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "days.csv"
+    >>> _ = path.write_text("wind,degrees,play\\nstrong,12.5,no\\nweak,,yes\\nweak,21,yes\\n")
+    >>> tally_file(path, target="play")
+    Tally(3 rows; no: 1, yes: 2; 2 columns)
+    """
+    told = Overrides.of(kind, family, drop, missing, None)
+    return learn_file(data, target, told, weight=weight, unlabelled=unlabelled, progress=progress).tally
+
+
+def learn_file(
+    data: Any,
+    target: str | None,
+    told: Overrides,
+    families: Families | None = None,
+    *,
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Learned:
+    """Infer what the columns of a file are, and tally its rows."""
+    file = open_file(data)
+    target = _target(file, target)
+    names = [name for name in file.names if name not in (target, weight)]
+    told.check(names)
+
+    def columns(file: File, seen: Survey) -> tuple[Column, ...]:
+        return inferred(Table(profiles(file, seen), seen.n_rows), told, whole=True)  # type: ignore[arg-type]
+
+    def modes(file: File) -> dict[str, Mode]:
+        return {name: _mode(file, name, told) for name in names}
+
+    return _learned(file, target, modes, columns, told.family, families, weight, unlabelled, progress)
+
+
+def count_file(
+    data: Any,
+    target: str | None,
+    known: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    *,
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Learned:
+    """Tally the rows of a file whose columns are known; new levels and classes are found."""
+    file = open_file(data)
+    target = _target(file, target)
+    file = as_learned(file, known, target)
+    names = [c.name for c in known.columns if c.kind != "ignored" and c.name in file.types]
+    check_columns(file, known, {target, weight})
+
+    def columns(file: File, seen: Survey) -> tuple[Column, ...]:
+        return tuple(_with_levels(column, seen) for column in known.columns)
+
+    by_name = {column.name: column for column in known.columns}
+
+    def modes(file: File) -> dict[str, Mode]:
+        return {name: "numbers" if by_name[name].levels is None else "levels" for name in names}
+
+    family = {known.columns[p].name: block for block, positions in places.items() for p in positions}
+    return _learned(
+        file, target, modes, columns, family, lambda _: families, weight, unlabelled, progress, dict(places)
+    )
+
+
+def as_learned(file: File, known: Schema, target: str | None = None) -> File:
+    """The file with the columns that a model knows read as it learned them: ``007`` is text where it was text."""
+    wanted: dict[str, str] = {}
+    asked = [(c.name, c.levels, c.kind) for c in known.columns if c.kind != "ignored"]
+    for name, levels, kind in [*asked, (target, known.classes, "category")]:
+        if name is None or name not in file.types:
+            continue
+        storage, values = file.storage(name), [level for level in levels or () if level is not None]
+        if kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
+            wanted[name] = "DOUBLE"
+        elif values and all(isinstance(level, str) for level in values) and storage != "text":
+            wanted[name] = "VARCHAR"
+        elif values and all(isinstance(level, bool) for level in values) and storage != "boolean":
+            wanted[name] = "BOOLEAN"
+    return file.cast(wanted) if wanted else file
+
+
+def check_columns(file: File, known: Schema, others: Collection[str | None]) -> None:
+    """Say which columns the file lacks, and which the model never saw."""
+    table = Table(dict.fromkeys(file.names), 0)  # type: ignore[arg-type]
+    known_names = {column.name for column in known.columns}
+    if not known_names & set(file.names):
+        raise DataError(
+            f"{file.name} has none of the columns that the model knows ({', '.join(list(known.names)[:5])}); it has "
+            f"{', '.join(file.names[:5])}"
+        )
+    left = {name: values for name, values in table.columns.items() if name not in others}
+    matched(replace(table, columns=left), known, True, False, None, "the model")
+
+
+def _learned(
+    file: File,
+    target: str,
+    modes: Callable[[File], dict[str, Mode]],
+    columns: Callable[[File, Survey], tuple[Column, ...]],
+    family: Mapping[str, str],
+    families: Families | None,
+    weight: str | None,
+    unlabelled: str,
+    progress: Progress | None,
+    places: dict[str, Sequence[int]] | None = None,
+) -> Learned:
+    if weight is not None:
+        known_column(file, weight, "weights")
+    try:
+        seen = survey(file, target, modes(file), unlabelled, progress)
+    except TypeConflict:
+        if file.whole:
+            raise
+        file = file.looked_through()
+        seen = survey(file, target, modes(file), unlabelled, progress)
+    schema = Schema(columns(file, seen), seen.classes)
+    where = places if places is not None else blocks_of(schema, family)
+    if weight is None and set(where) <= PUSHED:
+        tally = pushed(seen, schema, where)
+    else:
+        chosen = families(schema) if families is not None else {block: FAMILIES[block]() for block in where}
+        tally = _streamed(file, schema, where, chosen, target, weight, seen.n_rows + seen.unlabelled, progress)
+    rows = tuple(int(n) for n in seen.class_weight)
+    return Learned(tally, where, file, target, weight, rows, seen.unlabelled)
+
+
+def _streamed(
+    file: File,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    target: str,
+    weight: str | None,
+    n_rows: int,
+    progress: Progress | None,
+) -> Tally:
+    """Count batch after batch: the families do what no query can."""
+    wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+    names = [*dict.fromkeys([*wanted, target, *([] if weight is None else [weight])])]
+    total, done = Tally.empty(), 0
+    for table in tables(file, names):
+        part = labelled(table, schema, places, target, weight)
+        total = total + count(part, families)
+        done += table.n_rows
+        if progress is not None:
+            progress(min(1.0, done / max(n_rows, 1)))
+    if not total.class_weight.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+    return total
+
+
+def labelled_rows(
+    file: File, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
+) -> tuple[TableBatch, int, int]:
+    """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
+    known_column(file, target, "target")
+    file = as_learned(file, schema, target)
+    check_columns(file, schema, {target, weight})
+    names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+    ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
+    if not n_labelled:
+        raise DataError(f"{file.name} has no row with a label")
+    wanted = [*dict.fromkeys([*names, target, *([] if weight is None else [known_column(file, weight, "weights")])])]
+    table = file.sample(most, wanted, present=target)
+    places = {name: block.columns for name, block in tally.blocks.items()}
+    return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
+
+
+def tables(file: File, columns: Sequence[str] | None = None) -> Any:
+    """Stream the rows of a file as tables."""
+    import pyarrow as pa
+
+    for batch in file.batches(columns):
+        if batch.num_rows:
+            yield read_table(pa.Table.from_batches([batch]))
+
+
+def labelled(
+    table: Table, schema: Schema, places: Mapping[str, Sequence[int]], target: str, weight: str | None = None
+) -> TableBatch:
+    """A table with its labels and weights, ready to be counted; rows without a label are left out."""
+    labels = objects(table.columns[target].series.to_list())  # type: ignore[attr-defined]
+    present = encode(labels, objects([])) != MISSING
+    if not present.all():
+        table, labels = table.take(np.flatnonzero(present)), labels[present]
+    weights = None if weight is None else table.columns[weight].numbers(0, table.n_rows)
+    codes = encode_labels(labels, objects(schema.classes))
+    others = {name: values for name, values in table.columns.items() if name not in (target, weight)}
+    return TableBatch(
+        schema, replace(table, columns=others), places, Labels.hard(codes, row_weights(weights, table.n_rows))
+    )
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Values as an array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _target(file: File, target: str | None) -> str:
+    if target is None:
+        raise DataError(f"a tally of {file.name} needs the column of class labels: target=…")
+    return known_column(file, target, "target")
+
+
+def _mode(file: File, name: str, told: Overrides) -> Mode:
+    kind = told.kind.get(name, KIND_OF_FAMILY.get(told.family.get(name, ""), None))
+    storage = file.storage(name)
+    if name in told.drop or kind == "ignored" or storage in ("other", "date", "empty"):
+        return "nothing"
+    if kind in ("category", "boolean"):
+        return "levels"
+    if kind in ("numeric", "count") and storage == "boolean":
+        return "numbers"
+    return "numbers" if storage in ("number", "integer") else "levels"
+
+
+def _with_levels(column: Column, seen: Survey) -> Column:
+    """A known column with the levels that these rows have, and no others: tallies unite them by name."""
+    if column.levels is None or column.kind == "ignored" or column.name not in seen.columns:
+        return column
+    known = set(column.levels)
+    new = [level for level in seen.columns[column.name].counts if level not in known]
+    if not new:
+        return column
+    levels = in_order([*(level for level in column.levels if level is not None), *new])
+    return replace(column, levels=(*levels, None) if None in known else levels)
+
+
+SOURCES.append((is_file, tally_file))
