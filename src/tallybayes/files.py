@@ -22,7 +22,7 @@ from tallybayes.sources.columns import Overrides, blocks_of, inferred, matched
 from tallybayes.sources.files import File, Progress, TypeConflict, is_file, known_column, open_file, quoted
 from tallybayes.sources.labels import encode, encode_labels, row_weights
 from tallybayes.sources.pushdown import PUSHED, Mode, Survey, profiles, pushed, survey
-from tallybayes.sources.tables import Table, TableBatch, read_table
+from tallybayes.sources.tables import Table, TableBatch
 from tallybayes.tally import SOURCES, count
 
 SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
@@ -262,16 +262,18 @@ def tables(file: File, columns: Sequence[str] | None = None) -> Any:
     """Stream the rows of a file as tables."""
     import pyarrow as pa
 
+    from tallybayes.sources.arrow import arrow_table
+
     for batch in file.batches(columns):
         if batch.num_rows:
-            yield read_table(pa.Table.from_batches([batch]))
+            yield arrow_table(pa.Table.from_batches([batch]))
 
 
 def labelled(
     table: Table, schema: Schema, places: Mapping[str, Sequence[int]], target: str, weight: str | None = None
 ) -> TableBatch:
     """A table with its labels and weights, ready to be counted; rows without a label are left out."""
-    labels = objects(table.columns[target].series.to_list())  # type: ignore[attr-defined]
+    labels = table.columns[target].as_labels().astype(object)
     present = encode(labels, objects([])) != MISSING
     if not present.all():
         table, labels = table.take(np.flatnonzero(present)), labels[present]

@@ -22,8 +22,9 @@ from tallybayes.explain import Evidence, shown, strongest
 from tallybayes.files import as_learned, check_columns
 from tallybayes.model import Model
 from tallybayes.schema import Level
-from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, Progress, literal, open_file
-from tallybayes.sources.tables import TableBatch, read_table
+from tallybayes.sources import arrow
+from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, Progress, interruptible, literal, open_file
+from tallybayes.sources.tables import TableBatch
 
 CELLS = 4_000_000  # contributions that are held at a time
 OPTIONS = {
@@ -111,7 +112,7 @@ def _stream(model: Model, source: Any, answers: Answers, progress: Progress | No
     if taken := [name for name in names if answers.beside and name in file.types]:
         raise DataError(f"{file.name} already has a column {taken[0]!r}; rename it, or write the predictions only")
     places = {name: block.columns for name, block in model.tally.blocks.items()}
-    labels = pa.array(list(classes))
+    labels = arrow.labels(classes)
     kinds = {"prediction": labels.type, "reasons": pa.string()}
     kept = file.connection.sql(f"SELECT * FROM {file.scan} LIMIT 0").to_arrow_table().schema if answers.beside else []
     schema = pa.schema([*kept, *(pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names)])
@@ -119,7 +120,7 @@ def _stream(model: Model, source: Any, answers: Answers, progress: Progress | No
     def batches() -> Iterator[Any]:
         done = 0
         for batch in file.batches(wanted):
-            table = read_table(pa.Table.from_batches([batch]))
+            table = arrow.arrow_table(pa.Table.from_batches([batch]))
             columns = _columns(model, TableBatch(model.schema, table, places), answers, labels)
             yield pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)
             done += batch.num_rows
@@ -130,8 +131,6 @@ def _stream(model: Model, source: Any, answers: Answers, progress: Progress | No
 
 
 def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> list[Any]:
-    import pyarrow as pa
-
     posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
     best = posterior.argmax(axis=1)
     for label, least in answers.least.items():
@@ -139,19 +138,19 @@ def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> l
         others = np.delete(posterior, k, axis=1).argmax(axis=1)
         best = np.where(posterior[:, k] >= least, k, np.where(best == k, others + (others >= k), best))
     sure = posterior[np.arange(len(best)), best] >= answers.threshold
-    first = pa.array(best, mask=~sure)
+    first = arrow.numbers_of(best, sure)
     if answers.top is None:
-        columns = [labels.take(first), *map(pa.array, posterior.T)]
+        columns = [labels.take(first), *map(arrow.numbers_of, posterior.T)]
     else:
         order = -posterior
         order[np.arange(len(best)), best] = -2.0  # the predicted class is first, even where a threshold chose it
         ranked = np.argsort(order, axis=1, kind="stable")[:, : answers.top]
         columns = []
         for r, codes in enumerate(ranked.T):
-            p = pa.array(posterior[np.arange(len(codes)), codes])
-            columns += [labels.take(first if r == 0 else pa.array(codes)), p]
+            p = arrow.numbers_of(posterior[np.arange(len(codes)), codes])
+            columns += [labels.take(first if r == 0 else arrow.numbers_of(codes)), p]
     if answers.reasons:
-        columns.append(pa.array(_reasons(model, rows, posterior, best, answers.reasons), type=pa.string()))
+        columns.append(arrow.text(_reasons(model, rows, posterior, best, answers.reasons)))
     return columns
 
 
@@ -236,11 +235,11 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
 
     try:
         if os.fspath(out) == "-":
-            with to_output() as path:
+            with to_output() as path, interruptible():
                 copy(path, OPTIONS[format or "csv"])
         else:
             options = _options(out, format)
-            with replacing(out) as temporary:
+            with replacing(out) as temporary, interruptible():
                 copy(str(temporary), options)
     except duckdb.Error as error:
         if trouble is not None:

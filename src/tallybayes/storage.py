@@ -21,7 +21,7 @@ from tallybayes import __version__, calibration
 from tallybayes.atomic import replacing
 from tallybayes.audit import Receipt
 from tallybayes.errors import ModelFileError, SettingError, TallybayesError
-from tallybayes.evaluate import Bin, Evaluation, Interval
+from tallybayes.evaluate import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.model import WRITERS, Model, Settings
 from tallybayes.records import Decoder, Encoder
@@ -41,7 +41,7 @@ RECORDS: dict[str, type] = {
         *(Schema, Column, NumberedColumns),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
-        *(Evaluation, Interval, Bin, Receipt),
+        *(Evaluation, Interval, Bin, CalibrationReport, Receipt),
     )
 }
 

@@ -142,7 +142,8 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
 
 @command(
     "explain", "explain", "show the evidence for one prediction",
-    "tallybayes explain loans.tally new.csv --row 7\n         tallybayes explain loans.tally income=1200 job=clerk --work",
+    "tallybayes explain loans.tally new.csv --row 7\n"
+    "         tallybayes explain loans.tally income=1200 job=clerk --work",
 )  # fmt: skip
 def _explain(parser: argparse.ArgumentParser) -> None:
     _model(parser)

@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> None:
         prior=_prior(options.prior),
         calibration=options.calibration,
     )
+    _check(estimator)
     with notes(options), opened(options.data, options) as file:
         with progress(options, f"learning {options.data}", rows_of(file)) as report:
             learned = learn_into(estimator, file, options.target, options.weight, options.unlabelled, report)
@@ -38,6 +39,14 @@ def run(options: argparse.Namespace) -> None:
         _show(estimator, learned, judged)
     if options.output is not None:
         note(f"written to {options.output}", options)
+
+
+def _check(estimator: Any) -> None:
+    """Refuse settings before any row is read."""
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        raise SettingError(str(error)) from error
 
 
 def _prior(text: str) -> Any:

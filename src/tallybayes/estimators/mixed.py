@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -20,7 +20,7 @@ from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
 from tallybayes.estimators._files import fit_file
-from tallybayes.evaluate import Evaluation, score
+from tallybayes.evaluate import CalibrationReport, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Multinomial, Poisson
 from tallybayes.model import Model, Prior, Settings
@@ -34,21 +34,6 @@ from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
-
-
-@dataclass(frozen=True)
-class CalibrationReport:
-    """What calibration changed, by leave-one-out."""
-
-    before: Evaluation
-    after: Evaluation
-
-    def __str__(self) -> str:
-        pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
-        lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
-        for name, field in pairs:
-            lines.append(f"{name:24} {getattr(self.before, field).value:8.4f} {getattr(self.after, field).value:8.4f}")
-        return "\n".join([*lines, f"{'calibration error (ECE)':24} {self.before.ece:8.4f} {self.after.ece:8.4f}"])
 
 
 class NaiveBayes(BaseNB):

@@ -11,12 +11,11 @@ import numpy as np
 from tallybayes import estimators
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators.mixed import CalibrationReport, NaiveBayes
+from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.model import Model
 from tallybayes.schema import NumberedColumns
-from tallybayes.storage import RECORDS, Saved, read_all
+from tallybayes.storage import Saved, read_all
 
-RECORDS["CalibrationReport"] = CalibrationReport
 ESTIMATORS: dict[str, type[BaseNB]] = {
     "NaiveBayes": NaiveBayes,
     **{name: getattr(estimators, name) for name in estimators.__all__},

@@ -21,7 +21,7 @@ from typing import Any
 
 from tallybayes.errors import DataError
 from tallybayes.schema import plural
-from tallybayes.sources.tables import Table, read_table
+from tallybayes.sources.tables import Table
 from tallybayes.sources.values import Storage
 
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
@@ -110,18 +110,22 @@ class File:
         present : str, optional
             A column that must have a value.
         """
+        from tallybayes.sources.arrow import arrow_table
+
         chosen = ", ".join(map(quoted, columns))
         kept = f" WHERE {quoted(present)} IS NOT NULL" if present is not None else ""
         drawn = f"SELECT {chosen} FROM (SELECT {chosen} FROM {self.scan}{kept})"
         # One thread: with several, which rows are drawn depends on which thread is first.
         with self.errors(), one_thread(self.connection):
             sql = f"{drawn} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
-            return read_table(self.connection.sql(sql).to_arrow_table())
+            return arrow_table(self.connection.sql(sql).to_arrow_table())
 
     def first(self, rows: int) -> Table:
         """The first rows."""
+        from tallybayes.sources.arrow import arrow_table  # with PyArrow, which not every use of this module needs
+
         with self.errors():
-            return read_table(self.connection.sql(f"SELECT * FROM {self.scan} LIMIT {rows}").to_arrow_table())
+            return arrow_table(self.connection.sql(f"SELECT * FROM {self.scan} LIMIT {rows}").to_arrow_table())
 
     @cached_property
     def size(self) -> int:
@@ -134,7 +138,8 @@ class File:
         import duckdb
 
         try:
-            yield
+            with interruptible():
+                yield
         except duckdb.ConversionException as error:
             raise TypeConflict(_misfit(self.name, error)) from error
         except duckdb.Error as error:
@@ -345,6 +350,19 @@ def _explained(name: str, error: Exception) -> DataError:
         problem = "its rows have different numbers of fields, or quotes that do not end"
         return DataError(f"{name} is no table with a header: {problem}{where}")
     return DataError(f"{name} cannot be read: {_first_lines(error)[:400]}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is a KeyboardInterrupt while DuckDB works, as it is at any other time."""
+    import duckdb
+
+    try:
+        yield
+    except (RuntimeError, duckdb.InterruptException) as error:
+        if isinstance(error, duckdb.InterruptException) or "interrupted" in str(error):
+            raise KeyboardInterrupt from error
+        raise
 
 
 @contextmanager

@@ -100,7 +100,7 @@ class ArrayValues:
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
-        return _with_holes(codes, levels)
+        return with_holes(codes, levels)
 
 
 class SeriesValues:
@@ -178,10 +178,11 @@ class SeriesValues:
             codes = encode(np.array(part.to_list(), dtype=object), known)
         else:
             codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
-        return _with_holes(codes, levels)
+        return with_holes(codes, levels)
 
 
-def _with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
+def with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
+    """The codes, with that of the level None for holes where there is one."""
     hole = hole_code(levels)
     return codes if hole == MISSING else np.where(codes == MISSING, np.int32(hole), codes)
 
