@@ -234,6 +234,14 @@ def test_more_files_of_a_known_schema(tmp_path: Path) -> None:
     assert more.n_rows == tuple(more.tally.class_weight)
 
 
+def test_progress_is_told(tmp_path: Path) -> None:
+    path = write(table(2000).with_columns(w=pl.lit(1.0)), tmp_path / "d.parquet")
+    shares: list[float] = []
+    tally_file(path, "label", weight="w", progress=shares.append)
+    assert shares[-1] == 1.0
+    assert all(0 <= share <= 1 for share in shares)
+
+
 # ------------------------------------------------------------------------------------------------ bad input
 
 BAD: dict[str, tuple[str | bytes, str]] = {
@@ -341,6 +349,8 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
         NaiveBayes().fit(path)
     with pytest.raises(DataError, match="no column 'ww' for the weights"):
         tally_file(path, "label", weight="ww")
+    with pytest.raises(SettingError, match="unlabelled must be 'error' or 'ignore'"):
+        tally_file(path, "label", unlabelled="guess")
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(tmp_path: Path) -> None:

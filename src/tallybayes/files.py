@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Labels
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, SettingError
 from tallybayes.families import FAMILIES, Family
 from tallybayes.infer import KIND_OF_FAMILY
 from tallybayes.schema import Column, Schema, in_order
@@ -198,6 +198,8 @@ def _learned(
 ) -> Learned:
     if weight is not None:
         known_column(file, weight, "weights")
+    if unlabelled not in ("error", "ignore"):
+        raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
     try:
         seen = survey(file, target, modes(file), unlabelled, progress)
     except TypeConflict:

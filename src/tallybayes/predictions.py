@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -253,6 +254,12 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
 @contextmanager
 def to_output() -> Iterator[str]:
     """A path whose content goes to the standard output: opening that by its own name would begin it anew."""
+    if not os.path.isdir("/dev/fd"):  # Windows
+        with tempfile.TemporaryDirectory() as directory:
+            yield os.path.join(directory, "output")
+            with open(os.path.join(directory, "output"), "rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+        return
     receiving, sending = os.pipe()
 
     def pass_on() -> None:

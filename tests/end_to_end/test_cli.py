@@ -369,6 +369,29 @@ def test_colours_only_for_a_terminal_that_wants_them(home: Path) -> None:
     assert "\x1b[3" not in run(*arguments, FORCE_COLOR="1", NO_COLOR="1").stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal on Windows")
+def test_a_terminal_sees_a_progress_bar_unless_it_is_told_to_be_quiet(home: Path, tmp_path: Path) -> None:
+    import pty
+
+    def told(*more: str) -> str:
+        mine, theirs = pty.openpty()
+        arguments = ["predict", *at(home, "birds.tally", "birds.parquet"), "-o", str(tmp_path / "o.csv"), *more]
+        process = subprocess.Popen([*COMMAND, *arguments], stderr=theirs, stdout=subprocess.DEVNULL, env=terminal())
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(mine, 4096):
+                seen += part
+        except OSError:  # the other side has closed it
+            pass
+        os.close(mine)
+        assert process.wait() == 0
+        return seen.decode()
+
+    assert "predicting" in told()
+    assert told("--quiet") == ""
+
+
 BAD: dict[str, tuple[list[str], str]] = {
     "no file": (["train", "nix.csv", "--target", "y"], "there is no file nix.csv"),
     "a directory": (["train", ".", "--target", "y"], "is a directory"),

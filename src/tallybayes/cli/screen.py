@@ -19,7 +19,7 @@ from rich.console import Console
 from tallybayes.errors import DataError
 from tallybayes.model import Model
 from tallybayes.schema import Column, Level
-from tallybayes.sources.files import File, open_file
+from tallybayes.sources.files import COMPRESSED, File, open_file
 from tallybayes.storage import Saved, read_all
 
 
@@ -106,8 +106,14 @@ def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
 
 
 def rows_of(file: File) -> int | None:
-    """Number of rows, where it is known without reading them."""
-    return int(file.query("SELECT count(*) FROM {scan}")[0][0]) if file.format == "parquet" else None
+    """Number of rows where it is known, or can be guessed from the first lines, without reading them all."""
+    if file.format == "parquet":
+        return int(file.query("SELECT count(*) FROM {scan}")[0][0])
+    if file.format == "arrow" or file.paths[0].endswith(COMPRESSED):
+        return None
+    with open(file.paths[0], "rb") as lines:
+        start = lines.read(1 << 20)
+    return file.size * start.count(b"\n") // len(start)
 
 
 def read_model(path: str) -> tuple[Model, Saved | None]:

@@ -91,7 +91,7 @@ class File:
 
     def query(self, sql: str, progress: Progress | None = None) -> list[tuple[Any, ...]]:
         """Ask something of the files; ``{scan}`` stands for them."""
-        with self.errors(), watched(self.connection, progress):
+        with self.errors(), watched(self, progress):
             return self.connection.execute(sql.replace("{scan}", self.scan)).fetchall()
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH) -> Iterator[Any]:
@@ -376,16 +376,18 @@ def one_thread(connection: Any) -> Iterator[None]:
 
 
 @contextmanager
-def watched(connection: Any, progress: Progress | None) -> Iterator[None]:
-    """Report how far a query is while it runs; DuckDB is asked for it from another thread."""
+def watched(file: File, progress: Progress | None) -> Iterator[None]:
+    """Report how far a scan is while it runs: by the bytes that were read, or by DuckDB's guess where nobody counts."""
     if progress is None:
         yield
         return
-    ended = threading.Event()
+    ended, start = threading.Event(), _bytes_read()
 
     def watch() -> None:
         while not ended.wait(0.1):
-            progress(max(0.0, connection.query_progress() / 100))
+            now = _bytes_read()
+            guess = file.connection.query_progress() / 100 if now is None else (now - (start or 0)) / max(file.size, 1)
+            progress(min(max(guess, 0.0), 1.0))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -394,6 +396,15 @@ def watched(connection: Any, progress: Progress | None) -> Iterator[None]:
     finally:
         ended.set()
         watcher.join()
+
+
+def _bytes_read() -> int | None:
+    """Bytes that this process has read; only Linux tells."""
+    try:
+        with open("/proc/self/io") as counters:
+            return int(counters.readline().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
 
 
 def known_column(file: File, name: str, what: str) -> str:
