@@ -23,7 +23,6 @@ from tallybayes.explain import Evidence, shown, strongest
 from tallybayes.files import as_learned, check_columns
 from tallybayes.model import Model
 from tallybayes.schema import Level
-from tallybayes.sources import arrow
 from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, Progress, interruptible, literal, open_file
 from tallybayes.sources.tables import TableBatch
 
@@ -104,6 +103,8 @@ def predict_batches(
 def _stream(model: Model, source: Any, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
     import pyarrow as pa
 
+    from tallybayes.sources import arrow  # with PyArrow, which a frame does without
+
     classes = model.schema.classes
     answers.check(classes)
     file = as_learned(open_file(source), model.schema)
@@ -132,6 +133,8 @@ def _stream(model: Model, source: Any, answers: Answers, progress: Progress | No
 
 
 def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> list[Any]:
+    from tallybayes.sources import arrow
+
     posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
     best = posterior.argmax(axis=1)
     for label, least in answers.least.items():
