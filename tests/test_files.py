@@ -17,7 +17,8 @@ from pyarrow import feather
 
 from tallybayes import NaiveBayes, Tally
 from tallybayes.errors import ColumnWarning, DataError, SettingError
-from tallybayes.files import count_file, learn_file, tally_file
+from tallybayes.files import count_file, labelled_rows, learn_file, tally_file
+from tallybayes.predictions import predict_batches
 from tallybayes.sources.columns import Overrides
 from tallybayes.sources.files import open_file
 from tests.laws.compare import assert_same_tally as same_in_all
@@ -431,6 +432,21 @@ def test_values_are_read_as_they_were_learned(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 2: column 'x' holds 'many', which is no number"):
         model.predict_file(tmp_path / "d.csv", tmp_path / "o.csv")
     assert pl.read_csv(tmp_path / "o.csv")["prediction"].to_list() == ["a", "b"]
+
+
+def test_types_that_only_a_late_row_tells(tmp_path: Path) -> None:
+    n = 40_000
+    learned = pl.DataFrame({"x": [float(i % 9) for i in range(90)], "y": ["a", "b", "b"] * 30})
+    model = NaiveBayes().fit(learned, "y")
+    (tmp_path / "d.csv").write_text("x,y\n" + "3,a\n" * n + "2.5,b\n")
+    for out in ("o.csv", "o.parquet"):
+        assert model.predict_file(tmp_path / "d.csv", tmp_path / out) == n + 1
+    assert sum(batch.num_rows for batch in predict_batches(model.model_, tmp_path / "d.csv")) == n + 1
+    places = {name: block.columns for name, block in model.tally_.blocks.items()}
+    more = count_file(tmp_path / "d.csv", "y", model.schema_, places, model.model_.settings.families)
+    assert more.n_rows == (n, 1)
+    rows, n_rows, unlabelled = labelled_rows(tmp_path / "d.csv", model.schema_, model.tally_, "y", None, 10**6)
+    assert (rows.n_rows, n_rows, unlabelled) == (n + 1, n + 1, 0)
 
 
 def test_predictions_for_other_columns(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from tallybayes.tally import SOURCES, count
 
 SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
 
+T = TypeVar("T")
 Families = Callable[[Schema], Mapping[str, Family]]  # the families that are to count columns of such a schema
 
 
@@ -108,18 +109,20 @@ def learn_file(
     progress: Progress | None = None,
 ) -> Learned:
     """Infer what the columns of a file are, and tally its rows."""
-    file = open_file(data)
-    target = _target(file, target)
-    names = [name for name in file.names if name not in (target, weight)]
-    told.check(names)
+    _check(unlabelled)
 
-    def columns(file: File, seen: Survey) -> tuple[Column, ...]:
-        return inferred(Table(profiles(file, seen), seen.n_rows), told, whole=True)  # type: ignore[arg-type]
+    def looked(file: File) -> tuple[File, Survey]:
+        names = [name for name in file.names if name not in (_target(file, target), weight)]
+        told.check(names)
+        modes = {name: _mode(file, name, told) for name in names}
+        return file, survey(file, _target(file, target), modes, unlabelled, progress)
 
-    def modes(file: File) -> dict[str, Mode]:
-        return {name: _mode(file, name, told) for name in names}
-
-    return _learned(file, target, modes, columns, told.family, families, weight, unlabelled, progress)
+    file, seen = settled(open_file(data), looked)
+    columns = inferred(Table(profiles(file, seen), seen.n_rows), told, whole=True)  # type: ignore[arg-type]
+    schema = Schema(columns, seen.classes)
+    places = blocks_of(schema, told.family)
+    chosen = families(schema) if families is not None else {block: FAMILIES[block]() for block in places}
+    return _learned(file, seen, schema, places, chosen, _target(file, target), weight, progress)
 
 
 def count_file(
@@ -134,24 +137,28 @@ def count_file(
     progress: Progress | None = None,
 ) -> Learned:
     """Tally the rows of a file whose columns are known; new levels and classes are found."""
-    file = open_file(data)
-    target = _target(file, target)
-    file = as_learned(file, known, target)
-    names = [c.name for c in known.columns if c.kind != "ignored" and c.name in file.types]
-    check_columns(file, known, {target, weight})
+    _check(unlabelled)
+    check_columns(open_file(data), known, {target, weight})
 
-    def columns(file: File, seen: Survey) -> tuple[Column, ...]:
-        return tuple(_with_levels(column, seen) for column in known.columns)
+    def looked(file: File) -> tuple[File, Survey]:
+        file = as_learned(file, known, _target(file, target))
+        evidence = [c for c in known.columns if c.kind != "ignored" and c.name in file.types]
+        modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in evidence}
+        return file, survey(file, _target(file, target), modes, unlabelled, progress)
 
-    by_name = {column.name: column for column in known.columns}
+    file, seen = settled(open_file(data), looked)
+    schema = Schema(tuple(_with_levels(column, seen) for column in known.columns), seen.classes)
+    return _learned(file, seen, schema, places, families, _target(file, target), weight, progress)
 
-    def modes(file: File) -> dict[str, Mode]:
-        return {name: "numbers" if by_name[name].levels is None else "levels" for name in names}
 
-    family = {known.columns[p].name: block for block, positions in places.items() for p in positions}
-    return _learned(
-        file, target, modes, columns, family, lambda _: families, weight, unlabelled, progress, dict(places)
-    )
+def settled(file: File, work: Callable[[File], T]) -> T:
+    """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
+    try:
+        return work(file)
+    except TypeConflict:
+        if file.whole:
+            raise
+        return work(file.looked_through())
 
 
 def as_learned(file: File, known: Schema, target: str | None = None) -> File:
@@ -186,36 +193,22 @@ def check_columns(file: File, known: Schema, others: Collection[str | None]) -> 
 
 def _learned(
     file: File,
+    seen: Survey,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
     target: str,
-    modes: Callable[[File], dict[str, Mode]],
-    columns: Callable[[File, Survey], tuple[Column, ...]],
-    family: Mapping[str, str],
-    families: Families | None,
     weight: str | None,
-    unlabelled: str,
     progress: Progress | None,
-    places: dict[str, Sequence[int]] | None = None,
 ) -> Learned:
-    if weight is not None:
-        known_column(file, weight, "weights")
-    if unlabelled not in ("error", "ignore"):
-        raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
-    try:
-        seen = survey(file, target, modes(file), unlabelled, progress)
-    except TypeConflict:
-        if file.whole:
-            raise
-        file = file.looked_through()
-        seen = survey(file, target, modes(file), unlabelled, progress)
-    schema = Schema(columns(file, seen), seen.classes)
-    where = places if places is not None else blocks_of(schema, family)
-    if weight is None and set(where) <= PUSHED:
-        tally = pushed(seen, schema, where)
+    """The tally: put in order what was seen, or count again where no query can."""
+    if weight is None and set(places) <= PUSHED:
+        tally = pushed(seen, schema, places)
     else:
-        chosen = families(schema) if families is not None else {block: FAMILIES[block]() for block in where}
-        tally = _streamed(file, schema, where, chosen, target, weight, seen.n_rows + seen.unlabelled, progress)
+        n_rows = seen.n_rows + seen.unlabelled
+        tally = _streamed(file, schema, places, families, target, weight, n_rows, progress)
     rows = tuple(int(n) for n in seen.class_weight)
-    return Learned(tally, where, file, target, weight, rows, seen.unlabelled)
+    return Learned(tally, places, file, target, weight, rows, seen.unlabelled)
 
 
 def _streamed(
@@ -230,7 +223,8 @@ def _streamed(
 ) -> Tally:
     """Count batch after batch: the families do what no query can."""
     wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
-    names = [*dict.fromkeys([*wanted, target, *([] if weight is None else [weight])])]
+    extra = [] if weight is None else [known_column(file, weight, "weights")]
+    names = [*dict.fromkeys([*wanted, target, *extra])]
     total, done = Tally.empty(), 0
     for table in tables(file, names):
         part = labelled(table, schema, places, target, weight)
@@ -244,20 +238,23 @@ def _streamed(
 
 
 def labelled_rows(
-    file: File, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
+    data: Any, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
 ) -> tuple[TableBatch, int, int]:
     """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
-    known_column(file, target, "target")
-    file = as_learned(file, schema, target)
-    check_columns(file, schema, {target, weight})
-    names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
-    ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
-    if not n_labelled:
-        raise DataError(f"{file.name} has no row with a label")
-    wanted = [*dict.fromkeys([*names, target, *([] if weight is None else [known_column(file, weight, "weights")])])]
-    table = file.sample(most, wanted, present=target)
     places = {name: block.columns for name, block in tally.blocks.items()}
-    return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
+    check_columns(open_file(data), schema, {target, weight})
+
+    def drawn(file: File) -> tuple[TableBatch, int, int]:
+        file = as_learned(file, schema, known_column(file, target, "target"))
+        names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+        extra = [target] if weight is None else [target, known_column(file, weight, "weights")]
+        ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
+        if not n_labelled:
+            raise DataError(f"{file.name} has no row with a label")
+        table = file.sample(most, [*dict.fromkeys([*names, *extra])], present=target)
+        return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
+
+    return settled(open_file(data), drawn)
 
 
 def tables(file: File, columns: Sequence[str] | None = None) -> Any:
@@ -292,6 +289,11 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def _check(unlabelled: str) -> None:
+    if unlabelled not in ("error", "ignore"):
+        raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
 
 
 def _target(file: File, target: str | None) -> str:

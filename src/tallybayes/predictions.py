@@ -20,10 +20,10 @@ from tallybayes.atomic import replacing
 from tallybayes.batch import Array
 from tallybayes.errors import DataError, SettingError
 from tallybayes.explain import Evidence, shown, strongest
-from tallybayes.files import as_learned, check_columns
+from tallybayes.files import as_learned, check_columns, settled
 from tallybayes.model import Model
 from tallybayes.schema import Level
-from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, Progress, interruptible, literal, open_file
+from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, File, Progress, interruptible, literal, open_file
 from tallybayes.sources.tables import TableBatch
 
 CELLS = 4_000_000  # contributions that are held at a time
@@ -97,17 +97,18 @@ def predict_batches(
     pyarrow.RecordBatch
         The rows in their order, with the predictions.
     """
-    yield from _stream(model, source, answers or Answers(), progress)[1]
+    # What was given away cannot be taken back, so the types must fit every row from the start.
+    yield from _stream(model, open_file(source).looked_through(), answers or Answers(), progress)[1]
 
 
-def _stream(model: Model, source: Any, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
+def _stream(model: Model, file: File, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
     import pyarrow as pa
 
     from tallybayes.sources import arrow  # with PyArrow, which a frame does without
 
     classes = model.schema.classes
     answers.check(classes)
-    file = as_learned(open_file(source), model.schema)
+    file = as_learned(file, model.schema)
     check_columns(file, model.schema, [name for name in file.names if name not in model.schema.names])
     wanted = file.names if answers.beside else [n for n in file.names if n in model.schema.names]
     names = answers.names(classes)
@@ -211,8 +212,13 @@ def predict_file(
     int
         Number of rows.
     """
-    schema, batches = _stream(model, source, answers or Answers(), progress)
-    return write_batches(schema, batches, out, format)
+
+    def write(file: File) -> int:
+        schema, batches = _stream(model, file, answers or Answers(), progress)
+        return write_batches(schema, batches, out, format)
+
+    file = open_file(source)
+    return write(file.looked_through()) if os.fspath(out) == "-" else settled(file, write)
 
 
 def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:

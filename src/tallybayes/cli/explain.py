@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.errors import DataError
 from tallybayes.explain import Step, explain, steps
-from tallybayes.files import as_learned
+from tallybayes.files import as_learned, settled
 from tallybayes.model import Model
 from tallybayes.sources.tables import Table, TableBatch, read_table
 
@@ -55,7 +55,7 @@ def _row(model: Model, options: argparse.Namespace) -> Table:
     if len(options.what) > 1 or options.row is None or options.row < 1:
         raise DataError("explain takes the values of a row (COLUMN=VALUE …), or a file and --row N, counted from 1")
     with opened(options.what[0], options) as file:
-        rows = as_learned(file, model.schema).first(options.row)
+        rows = settled(file, lambda file: as_learned(file, model.schema).first(options.row))
     if rows.n_rows < options.row:
         raise DataError(f"{options.what[0]} has {rows.n_rows:,} rows, so there is no row {options.row:,}")
     import numpy as np

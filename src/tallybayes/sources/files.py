@@ -148,7 +148,7 @@ class File:
     def cast(self, types: Mapping[str, str]) -> File:
         """The same files with some columns read as other types; a value that is none is an error."""
         of_csv = {name: kind for name, kind in types.items() if self.format == "csv" and kind != "BOOLEAN"}
-        file = _opened(self, False, of_csv)
+        file = _opened(self, self.whole, of_csv)
         rest = ", ".join(f"{quoted(n)}::{kind} AS {quoted(n)}" for n, kind in types.items() if n not in of_csv)
         scan = f"(SELECT * REPLACE ({rest}) FROM {file.scan})" if rest else file.scan
         return replace(file, scan=scan, types={**file.types, **types})
