@@ -307,7 +307,8 @@ def test_numbers_with_thousands_separators_are_text(tmp_path: Path) -> None:
 def test_odd_names(tmp_path: Path) -> None:
     names = ["it's", 'say "hi"', "a b", "select", "x;y", "ö"]
     frame = pl.DataFrame({name: [1.0, 2.0, 4.0] for name in names} | {"the target": ["a", "b", "b"]})
-    for path in (write(frame, tmp_path / "d.parquet"), write(frame, tmp_path / "it's.csv")):
+    for name in ("d.parquet", "it's.csv", "d[1].csv", "d{1}.parquet", "d [x].jsonl", "d*.csv"):
+        path = write(frame, tmp_path / name)
         assert tally_file(path, "the target").schema.names == tuple(names)
 
 

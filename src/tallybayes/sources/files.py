@@ -237,9 +237,9 @@ def _opened(file: File, whole: bool, told: Mapping[str, str] | None = None) -> F
             return _opened_csv(file, whole, told or {})
         many = f"union_by_name = {'true' if len(file.paths) > 1 else 'false'}"
         if file.format == "parquet":
-            scan = f"read_parquet({listed(file.paths)}, {many})"
+            scan = f"read_parquet({files(file)}, {many})"
         elif file.format == "json":
-            scan = f"read_json({listed(file.paths)}, sample_size = {-1 if whole else LOOK}, {many})"
+            scan = f"read_json({files(file)}, sample_size = {-1 if whole else LOOK}, {many})"
         else:
             scan = _registered(file)
         return replace(file, scan=scan, types=_described(file, scan))
@@ -258,17 +258,17 @@ def _opened_csv(file: File, whole: bool, told: Mapping[str, str]) -> File:
     look += f", types = {struct(told)}" if told else ""
     many = len(file.paths) > 1
     united = "true" if many else "false"
-    scan = f"read_csv({listed(file.paths)}, auto_detect = true, {how}, {look}, union_by_name = {united})"
+    scan = f"read_csv({files(file)}, auto_detect = true, {how}, {look}, union_by_name = {united})"
     types = _described(file, scan)
     if not many:  # what was found out is said from now on, so that it is not found out again with every question
-        scan = f"read_csv({listed(file.paths)}, auto_detect = false, {how}, columns = {struct(types)})"
+        scan = f"read_csv({files(file)}, auto_detect = false, {how}, columns = {struct(types)})"
     return replace(file, scan=scan, types=types)
 
 
 def _separator(file: File) -> str:
     """The sign between the fields: the one that is most often in the header, outside quotes."""
     raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
-    lines = file.connection.execute(f"FROM read_csv({literal(file.paths[0])}, {raw}) LIMIT 1").fetchall()
+    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(file.paths[0]))}, {raw}) LIMIT 1").fetchall()
     header = str(lines[0][0] or "") if lines else ""
     outside = "".join(header.split('"')[::2])
     separator = max(",\t;|", key=outside.count)
@@ -309,9 +309,9 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def listed(texts: Sequence[str]) -> str:
-    """A list of texts in SQL."""
-    return f"[{', '.join(map(literal, texts))}]"
+def files(file: File) -> str:
+    """The list of paths in SQL; a sign that is part of a name is no pattern."""
+    return f"[{', '.join(literal(glob.escape(path)) for path in file.paths)}]"
 
 
 def struct(texts: Mapping[str, str]) -> str:
