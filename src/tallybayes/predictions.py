@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.atomic import replacing
 from tallybayes.batch import Array
 from tallybayes.errors import DataError, SettingError
 from tallybayes.explain import Evidence, shown, strongest
 from tallybayes.files import as_learned, check_columns, settled
 from tallybayes.model import Model
 from tallybayes.schema import Level
-from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, File, Progress, interruptible, literal, open_file
+from tallybayes.sinks import write_batches
+from tallybayes.sources.files import File, Progress, open_file
 from tallybayes.sources.tables import TableBatch
 
 CELLS = 4_000_000  # contributions that are held at a time
-OPTIONS = {
-    "csv": "FORMAT csv, HEADER true",
-    "parquet": "FORMAT parquet",
-    "json": "FORMAT json",
-}
 
 
 @dataclass(frozen=True)
@@ -219,80 +208,3 @@ def predict_file(
 
     file = open_file(source)
     return write(file.looked_through()) if os.fspath(out) == "-" else settled(file, write)
-
-
-def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:
-    """Write record batches to a file, whole or not at all, or to the standard output; answers the number of rows."""
-    import duckdb
-    import pyarrow as pa
-
-    written, trouble = 0, None
-
-    def counted() -> Iterator[Any]:
-        nonlocal written, trouble
-        try:
-            for batch in batches:
-                yield batch
-                written += batch.num_rows
-        except BaseException as error:  # DuckDB, which reads this, would only tell its text
-            trouble = error
-            raise
-
-    def copy(path: str, options: str) -> None:
-        with duckdb.connect(config={"memory_limit": MOST_MEMORY, "python_enable_replacements": False}) as writer:
-            writer.register("predictions", pa.RecordBatchReader.from_batches(schema, counted()))
-            writer.execute(f"COPY (FROM predictions) TO {literal(path)} ({options})")
-
-    try:
-        if os.fspath(out) == "-":
-            with to_output() as path, interruptible():
-                copy(path, OPTIONS[format or "csv"])
-        else:
-            options = _options(out, format)
-            with replacing(out) as temporary, interruptible():
-                copy(str(temporary), options)
-    except duckdb.Error as error:
-        if trouble is not None:
-            raise trouble from None
-        if "Broken pipe" in str(error):
-            raise BrokenPipeError from error
-        raise OSError(f"cannot write {out}: {' '.join(str(error).split())[:300]}") from error
-    return written
-
-
-@contextmanager
-def to_output() -> Iterator[str]:
-    """A path whose content goes to the standard output: opening that by its own name would begin it anew."""
-    if not os.path.isdir("/dev/fd"):  # Windows
-        with tempfile.TemporaryDirectory() as directory:
-            yield os.path.join(directory, "output")
-            with open(os.path.join(directory, "output"), "rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-        return
-    receiving, sending = os.pipe()
-
-    def pass_on() -> None:
-        with open(receiving, "rb", buffering=0) as pipe, suppress(BrokenPipeError):
-            shutil.copyfileobj(pipe, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-
-    thread = threading.Thread(target=pass_on, daemon=True)
-    thread.start()
-    try:
-        yield f"/dev/fd/{sending}"
-    finally:
-        os.close(sending)
-        thread.join()
-
-
-def _options(out: str | os.PathLike[str], format: str | None) -> str:
-    """How DuckDB is told to write a file of that name."""
-    path = Path(out)
-    squeezed = path.suffix.lower() in COMPRESSED
-    suffix = (path.with_suffix("") if squeezed else path).suffix.lower()
-    kind = format or FORMATS.get(suffix)
-    if kind not in OPTIONS:
-        raise SettingError(f"predictions are written as .csv, .tsv, .parquet or .jsonl, not as {path.name!r}")
-    tabbed = ", DELIMITER '\\t'" if suffix in (".tsv", ".tab") else ""
-    pressed = f", COMPRESSION {'gzip' if path.suffix.lower() == '.gz' else 'zstd'}" if squeezed else ""
-    return OPTIONS[kind] + tabbed + pressed

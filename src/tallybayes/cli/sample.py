@@ -8,9 +8,9 @@ import numpy as np
 
 from tallybayes.cli.screen import note, read_model
 from tallybayes.errors import SettingError
-from tallybayes.predictions import write_batches
 from tallybayes.sampling import sampled
 from tallybayes.schema import plural
+from tallybayes.sinks import write_batches
 from tallybayes.sources.labels import is_hole
 
 
