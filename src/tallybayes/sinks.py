@@ -57,10 +57,11 @@ def _as_parquet(schema: Any, batches: Iterator[Any], path: str) -> int:
     from pyarrow import parquet
 
     words = [field.name for field in schema if pa.types.is_string(field.type)]
+    ranges = [name for name in schema.names if name not in words]
     written = 0
     with (
         ThreadPoolExecutor(1) as pool,  # the next batch is made while this one is written
-        parquet.ParquetWriter(path, schema, use_dictionary=words) as writer,
+        parquet.ParquetWriter(path, schema, use_dictionary=words, write_statistics=ranges) as writer,
     ):
         ahead = pool.submit(next, batches, None)
         while (batch := ahead.result()) is not None:

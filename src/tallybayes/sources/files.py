@@ -25,7 +25,7 @@ from tallybayes.sources.tables import Table
 from tallybayes.sources.values import Storage
 
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
-LOOK = 20_000  # first rows that are looked at before the whole is counted
+LOOK = 8192  # first rows that are looked at before the whole is counted
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
 
 Progress = Callable[[float], None]  # told the share that is done, between 0 and 1

@@ -25,7 +25,7 @@ Mode = Literal["numbers", "levels", "nothing"]
 
 PUSHED = {"gaussian", "categorical", "poisson", "multinomial"}  # blocks that a scan can count
 MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
-WIDE = LOOK // 10  # different values among the first rows beyond which a column is counted by itself
+WIDE = LOOK // 5  # different values among the first rows beyond which a column is counted by itself
 NO_NAN = "'nan'::DOUBLE"
 
 
@@ -152,7 +152,7 @@ def _fields(file: File, name: str, mode: Mode, centre: float) -> list[str]:
     if mode == "numbers":
         x = _number(file, name)
         shifted = f"({x} - {centre!r}::DOUBLE)"
-        return [f"count({x})", f"favg({shifted})", f"var_pop({shifted})", f"min({x})", f"max({x})"]
+        return [f"count({x})", f"avg({shifted})", f"var_pop({shifted})", f"min({x})", f"max({x})"]
     return [f"histogram({_value(file, name)})"] if mode == "levels" else [f"count({quoted(name)})"]
 
 
