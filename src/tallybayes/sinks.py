@@ -15,7 +15,7 @@ from typing import Any
 
 from tallybayes.atomic import replacing
 from tallybayes.errors import SettingError
-from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, interruptible, literal
+from tallybayes.sources.files import COMPRESSED, FORMATS, MOST_MEMORY, literal
 
 OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
@@ -76,29 +76,39 @@ def _copied(schema: Any, batches: Iterator[Any], path: str, options: str, name: 
     import duckdb
     import pyarrow as pa
 
-    written, trouble = 0, None
+    written, stopped = 0, threading.Event()
+    trouble: BaseException | None = None
 
     def counted() -> Iterator[Any]:
         nonlocal written, trouble
         try:
             for batch in batches:
+                if stopped.is_set():
+                    return
                 yield batch
                 written += batch.num_rows
-        except BaseException as error:  # DuckDB, which reads this, would only tell its text
+        except BaseException as error:  # not raised here: DuckDB may wait for ever for a stream that breaks
             trouble = error
-            raise
 
-    config: dict[str, Any] = {"memory_limit": MOST_MEMORY, "python_enable_replacements": False}
-    try:
-        with duckdb.connect(config=config) as writer, interruptible():
+    def copy() -> None:
+        config: dict[str, Any] = {"memory_limit": MOST_MEMORY, "python_enable_replacements": False}
+        with duckdb.connect(config=config) as writer:
             writer.register("batches", pa.RecordBatchReader.from_batches(schema, counted()))
-            writer.execute(f"COPY (FROM batches) TO {literal(path)} ({options})")
-    except duckdb.Error as error:
-        if trouble is not None:
-            raise trouble from None
-        if "Broken pipe" in str(error):
-            raise BrokenPipeError from error
-        raise OSError(f"cannot write {name}: {' '.join(str(error).split())[:300]}") from error
+            writer.execute(f"COPY (FROM batches) TO {literal(path)} ({options}, USE_TMP_FILE false)")
+
+    # On a thread of its own, so that Ctrl-C reaches Python: it ends the batches, and with them the writing.
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            pool.submit(copy).result()
+        except duckdb.Error as error:
+            if "Broken pipe" in str(error):
+                raise BrokenPipeError from error
+            raise OSError(f"cannot write {name}: {' '.join(str(error).split())[:300]}") from error
+        except BaseException:
+            stopped.set()
+            raise
+    if trouble is not None:
+        raise trouble
     return written
 
 
