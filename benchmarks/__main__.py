@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "accuracy", "em")
+NAMES = ("core", "tables", "files", "accuracy", "em")
 
 
 def main() -> None:

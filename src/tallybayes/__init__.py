@@ -18,14 +18,16 @@ _HOME = {
     "NaiveBayes": "estimators.mixed",
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
-    "Model": "model",
+    "Model": "storage",
     "Settings": "model",
-    "Tally": "sources",
+    "Tally": "files",
     "datasets": "datasets",
     "em": "em",
     "errors": "errors",
     "evaluate": "evaluate",
     "families": "families",
+    "load": "estimators.saved",
+    "storage": "storage",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.batch import Rows
+from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families._family import per_column
+from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
-from tallybayes.schema import Level
-from tallybayes.tally import Counts
+from tallybayes.schema import Column, Level, Schema
+from tallybayes.tally import Counts, Moments
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Explanation:
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
         silent = [e.column for e in self.evidence if e.value is None and not e.log_odds]
-        parts = [("prior", self.prior), *((f"{e.column} = {_shown(e.value)}", e.log_odds) for e in told)]
+        parts = [("prior", self.prior), *((f"{e.column} = {shown(e.value)}", e.log_odds) for e in told)]
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
         lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
@@ -63,7 +64,8 @@ class Explanation:
         }
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as it is read."""
     if value is None:
         return "(missing)"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -95,21 +97,34 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     ranked = np.argsort(-posterior, kind="stable")
     best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
     other = int(ranked[1]) if against is None else classes.index(against)
-    evidence = [
-        Evidence(column.name, values.get(column.name), _minus(parts[best, d], parts[other, d]))
-        for d, column in enumerate(model.schema.columns)
-        if column.kind != "ignored"
-    ]
-    prior = _minus(float(model.log_prior[best]), float(model.log_prior[other]))
-    strongest_first = tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+    evidence = strongest(model.schema, values, parts[best], parts[other])
+    prior = _minus(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
         classes[other],
         prior,
-        strongest_first,
+        evidence,
         _total(prior, [e.log_odds for e in evidence]),
         dict(zip(classes, posterior.tolist(), strict=True)),
     )
+
+
+def strongest(schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array) -> tuple[Evidence, ...]:
+    """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
+    evidence = [
+        Evidence(column.name, _value(column, values), _minus(mine[d], theirs[d]))
+        for d, column in enumerate(schema.columns)
+        if column.kind != "ignored"
+    ]
+    return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+
+
+def _value(column: Column, values: Mapping[str, Any]) -> Any:
+    """The value as a person reads it; that of a pair is both."""
+    if column.parts is None:
+        return values.get(column.name)
+    both = [values.get(part.name) for part in column.parts]
+    return None if None in both else " and ".join(map(shown, both))
 
 
 def _total(prior: float, amounts: list[float]) -> float:
@@ -120,6 +135,123 @@ def _total(prior: float, amounts: list[float]) -> float:
 def _minus(mine: float, theirs: float) -> float:
     """The difference of two logs; two impossibilities cancel."""
     return 0.0 if mine == theirs else float(mine - theirs)
+
+
+@dataclass(frozen=True)
+class Hallmark:
+    """A value that is commoner in one class than in the others, and how much knowing it tells, in nats."""
+
+    column: str
+    text: str
+    strength: float
+
+
+def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
+    """What marks each class: its share of the divergence of P(value | class) from P(value | other classes).
+
+    Parameters
+    ----------
+    model : Model
+    most : int
+        Marks of each class, the strongest first.
+
+    Returns
+    -------
+    dict of class to tuple of Hallmark
+    """
+    found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
+    if model.n_classes < 2:
+        return dict.fromkeys(found, ())
+    for block in model.tally.blocks.values():
+        for j, p in enumerate(block.columns):
+            column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
+            for k, label in enumerate(model.schema.classes):
+                if isinstance(one, Moments):
+                    found[label] += _of_numbers(column.name, one, k)
+                elif isinstance(one, Counts) and one.n_levels is not None:
+                    found[label] += _of_levels(column, one.count, k)
+    return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
+
+
+def _of_levels(column: Column, count: Array, k: int) -> list[Hallmark]:
+    """p log(p / q) of each level, with half a row for what was never seen."""
+    own, others = (counts + 0.5 for counts in (count[k], np.delete(count, k, axis=0).sum(axis=0)))
+    p, q = own / own.sum(), others / others.sum()
+    told = zip(column.levels or (), p, q, strict=True)
+    return [
+        Hallmark(
+            column.name,
+            f"{column.name} = {shown(level)} ({mine:.0%}, others {theirs:.0%})",
+            mine * np.log(mine / theirs),
+        )
+        for level, mine, theirs in told
+        if mine > theirs
+    ]
+
+
+def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
+    """The divergence of one normal distribution from another."""
+    rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
+    weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
+    if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
+        return []
+    variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
+    apart = mean - float(rest.mean[0, 0])
+    strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
+    how = f"{mean:.4g} ± {math.sqrt(variance):.3g} (others {float(rest.mean[0, 0]):.4g} ± {math.sqrt(other):.3g})"
+    return [Hallmark(name, f"{name} {how}", strength)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a calculation by hand: a factor of each class, as it is written, and its logarithm."""
+
+    what: str
+    factors: tuple[str, ...]
+    logs: tuple[float, ...]
+
+
+def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Work out the log joint of one row: the prior, then a factor for each column that has a value.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Rows
+        One row.
+    values : mapping of str to value
+        The same row as a person reads it.
+
+    Returns
+    -------
+    tuple of Step
+        Their logs add up to the log joint.
+    """
+    said = model.contributions(batch)[0]
+    prior = Step("P(class)", tuple(map(str, prior_ratios(model))), tuple(model.log_prior.tolist()))
+    worked_out = [prior]
+    for name, block in model.tally.blocks.items():
+        for j, p in enumerate(block.columns):
+            column = model.schema.columns[p]
+            value = values.get(column.name)
+            if value is None and not said[:, p].any():
+                continue
+            logs = tuple(said[:, p].tolist())
+            worked_out.append(
+                Step(f"{column.name} = {shown(value)}", _factors(model, name, j, column, value, logs), logs)
+            )
+    return tuple(worked_out)
+
+
+def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
+    """The factors as fractions of counts, as normal densities, or as plain numbers."""
+    params = model.parameters[block]
+    if isinstance(params, Normals) and params.precision[:, j].any():
+        spread = np.sqrt(params.variance[:, j])
+        return tuple(f"N({value:g}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
+    if block == "categorical" and value in (column.levels or ()):
+        return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
+    return tuple(f"{math.exp(log):.4g}" for log in logs)
 
 
 class Ratio(NamedTuple):

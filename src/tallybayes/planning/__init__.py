@@ -151,16 +151,6 @@ def mean_of(mine: Plan, theirs: Plan, my_rows: float, their_rows: float) -> Plan
     return replace(mine, weights=EvidenceWeights(columns, between(mine.weights.prior, theirs.weights.prior)))
 
 
-def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
-    """Draw a number in each bin; the outer bins are taken to be as wide as their neighbours."""
-    if not edges:
-        return np.zeros(len(bins))
-    widths = np.diff(edges) if len(edges) > 1 else np.ones(1)
-    bounds = np.concatenate(([edges[0] - widths[0]], edges, [edges[-1] + widths[-1]]))
-    low, high = bounds[bins], bounds[np.asarray(bins) + 1]
-    return np.asarray(low + (high - low) * rng.random(len(low)))
-
-
 # ---------------------------------------------------------------------------------------------- families
 
 
