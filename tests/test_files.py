@@ -92,8 +92,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_a_file_gives_the_tally_of_the_frame(name: str, options: str, tmp_path: Path) -> None:
     frame, told = table(), OPTIONS[options]
     path = write(frame, tmp_path / name)
-    from_frame = NaiveBayes(**told).fit(frame, target="label")
-    from_file = NaiveBayes(**told).fit(path, target="label")
+    from_frame = NaiveBayes(classical=True, **told).fit(frame, target="label")
+    from_file = NaiveBayes(classical=True, **told).fit(path, target="label")
     assert_same_tally(from_file.tally_, from_frame.tally_)
     assert_same_tally(Tally.of(path, target="label", **told), from_frame.tally_)
     assert str(from_file.schema_) == str(from_frame.schema_)
@@ -106,9 +106,9 @@ def test_a_file_gives_the_tally_of_the_frame(name: str, options: str, tmp_path: 
 def test_weights_are_a_column(name: str, tmp_path: Path) -> None:
     frame = table().with_columns(w=pl.int_range(500) % 4 + 0.25)
     path = write(frame, tmp_path / name)
-    expected = NaiveBayes().fit(frame.drop("w"), "label", sample_weight=frame["w"].to_numpy()).tally_
+    expected = NaiveBayes(classical=True).fit(frame.drop("w"), "label", sample_weight=frame["w"].to_numpy()).tally_
     assert_same_tally(tally_file(path, "label", weight="w"), expected)
-    assert_same_tally(NaiveBayes().fit(path, "label", "w").tally_, expected)
+    assert_same_tally(NaiveBayes(classical=True).fit(path, "label", "w").tally_, expected)
 
 
 def test_streaming_and_pushing_down_count_alike(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_narrow_integers_do_not_overflow(kind: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": pl.Series(rng.integers(0, 127, size=2000), dtype=kind), "y": rng.integers(2, size=2000)})
     path = write(frame, tmp_path / "d.parquet")
-    assert_same_tally(tally_file(path, "y"), NaiveBayes().fit(frame, target="y").tally_)
+    assert_same_tally(tally_file(path, "y"), NaiveBayes(classical=True).fit(frame, target="y").tally_)
 
 
 def test_labels_keep_their_types(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_rows_without_a_label(tmp_path: Path) -> None:
         DataError, match=r"10 rows of .* have no label \(column 'label' is empty there\); leave such rows"
     ):
         tally_file(path, "label")
-    expected = NaiveBayes().fit(frame.drop_nulls("label"), target="label").tally_
+    expected = NaiveBayes(classical=True).fit(frame.drop_nulls("label"), target="label").tally_
     assert_same_tally(tally_file(path, "label", unlabelled="ignore"), expected)
     weighted = write(frame.with_columns(w=pl.lit(2.0)), tmp_path / "w.parquet")
     assert tally_file(weighted, "label", weight="w", unlabelled="ignore").class_weight.sum() == 2 * 490
@@ -206,14 +206,17 @@ def test_identifiers_and_many_levels(tmp_path: Path) -> None:
     path = write(frame, tmp_path / "d.parquet")
     tally = tally_file(path, "y")
     assert [c.kind for c in tally.schema.columns] == ["ignored", "ignored", "category"]
-    assert_same_tally(tally, NaiveBayes().fit(frame, target="y").tally_)
+    assert_same_tally(tally, NaiveBayes(classical=True).fit(frame, target="y").tally_)
 
 
 def test_what_is_chosen_by_rows_is_chosen_on_a_sample(tmp_path: Path) -> None:
     frame = table(2000)
     path = write(frame, tmp_path / "d.parquet")
     settings: dict[str, Any] = {"alpha": "auto", "calibration": "temperature"}
-    from_file, from_frame = NaiveBayes(**settings).fit(path, "label"), NaiveBayes(**settings).fit(frame, "label")
+    from_file, from_frame = (
+        NaiveBayes(classical=True, **settings).fit(path, "label"),
+        NaiveBayes(classical=True, **settings).fit(frame, "label"),
+    )
     assert from_file.alpha_ == pytest.approx(from_frame.alpha_, rel=1e-3)
     assert from_file.calibration_.after.log_loss.value == pytest.approx(
         from_frame.calibration_.after.log_loss.value, rel=1e-4
@@ -226,10 +229,10 @@ def test_what_is_chosen_by_rows_is_chosen_on_a_sample(tmp_path: Path) -> None:
 def test_more_files_of_a_known_schema(tmp_path: Path) -> None:
     frame = table(900)
     first, second = write(frame[:600], tmp_path / "a.parquet"), write(frame[600:], tmp_path / "b.csv")
-    model = NaiveBayes(drop=["row", "name"]).fit(first, "label").model_
+    model = NaiveBayes(classical=True, drop=["row", "name"]).fit(first, "label").model_
     places = {name: block.columns for name, block in model.tally.blocks.items()}
     more = count_file(second, "label", model.schema, places, model.settings.families)
-    whole = NaiveBayes(drop=["row", "name"]).fit(frame, "label").tally_
+    whole = NaiveBayes(classical=True, drop=["row", "name"]).fit(frame, "label").tally_
     assert_same_tally(model.tally + more.tally, whole)
     assert_same_tally(model.tally + more.tally - more.tally, model.tally)
     assert more.n_rows == tuple(more.tally.class_weight)
@@ -346,9 +349,9 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="drop names the column 'nix'"):
         tally_file(path, "label", drop=["nix"])
     with pytest.raises(SettingError, match="target of a file must be the name"):
-        NaiveBayes().fit(path, [1, 2, 3])
+        NaiveBayes(classical=True).fit(path, [1, 2, 3])
     with pytest.raises(DataError, match="needs the column of class labels"):
-        NaiveBayes().fit(path)
+        NaiveBayes(classical=True).fit(path)
     with pytest.raises(DataError, match="no column 'ww' for the weights"):
         tally_file(path, "label", weight="ww")
     with pytest.raises(SettingError, match="unlabelled must be 'error' or 'ignore'"):
@@ -357,7 +360,7 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
 
 def test_a_failed_fit_leaves_the_model_as_it_was(tmp_path: Path) -> None:
     path = write(table(), tmp_path / "d.parquet")
-    model = NaiveBayes().fit(path, "label")
+    model = NaiveBayes(classical=True).fit(path, "label")
     before = model.tally_
     with pytest.raises(DataError):
         model.fit(path, "labels")
@@ -371,7 +374,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["d.csv", "d.parquet"])
 def test_predictions_of_a_file_are_those_of_the_frame(name: str, out: str, tmp_path: Path) -> None:
     frame = table(1500)
-    model = NaiveBayes().fit(frame, target="label")
+    model = NaiveBayes(classical=True).fit(frame, target="label")
     rows = frame.drop("label")
     assert model.predict_file(write(rows, tmp_path / name), tmp_path / out) == 1500
     with duckdb.connect() as connection:
@@ -387,7 +390,7 @@ def test_predictions_of_a_file_are_those_of_the_frame(name: str, out: str, tmp_p
 def test_which_answers_are_written(tmp_path: Path) -> None:
     frame = table(300)
     model, path, out = (
-        NaiveBayes().fit(frame, target="label"),
+        NaiveBayes(classical=True).fit(frame, target="label"),
         write(frame, tmp_path / "d.parquet"),
         tmp_path / "o.parquet",
     )
@@ -425,7 +428,7 @@ def test_values_are_read_as_they_were_learned(tmp_path: Path) -> None:
     learned = pl.DataFrame(
         {"code": ["007", "A1", "007", "12"] * 5, "x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}
     )
-    model = NaiveBayes(kind={"code": "category"}).fit(learned, "y")
+    model = NaiveBayes(classical=True, kind={"code": "category"}).fit(learned, "y")
     (tmp_path / "d.csv").write_text("code,x\n007,\n12,\n")
     model.predict_file(tmp_path / "d.csv", tmp_path / "o.csv")
     assert pl.read_csv(tmp_path / "o.csv")["prediction"].to_list() == ["a", "b"]
@@ -438,7 +441,7 @@ def test_values_are_read_as_they_were_learned(tmp_path: Path) -> None:
 def test_types_that_only_a_late_row_tells(tmp_path: Path) -> None:
     n = 40_000
     learned = pl.DataFrame({"x": [float(i % 9) for i in range(90)], "y": ["a", "b", "b"] * 30})
-    model = NaiveBayes().fit(learned, "y")
+    model = NaiveBayes(classical=True).fit(learned, "y")
     (tmp_path / "d.csv").write_text("x,y\n" + "3,a\n" * n + "2.5,b\n")
     for out in ("o.csv", "o.parquet"):
         assert model.predict_file(tmp_path / "d.csv", tmp_path / out) == n + 1
@@ -452,7 +455,7 @@ def test_types_that_only_a_late_row_tells(tmp_path: Path) -> None:
 
 def test_predictions_for_other_columns(tmp_path: Path) -> None:
     frame = table(100)
-    model = NaiveBayes().fit(frame, target="label")
+    model = NaiveBayes(classical=True).fit(frame, target="label")
     with pytest.raises(DataError, match="has none of the columns that the model knows"):
         model.predict_file(write(pl.DataFrame({"q": [1, 2]}), tmp_path / "q.csv"), tmp_path / "o.csv")
     with pytest.warns(ColumnWarning, match="lacks column"):
@@ -465,7 +468,7 @@ def test_predictions_for_other_columns(tmp_path: Path) -> None:
 
 def test_the_record_of_a_file_is_json(tmp_path: Path) -> None:
     frame = table(50)
-    model = NaiveBayes().fit(frame, target="label")
+    model = NaiveBayes(classical=True).fit(frame, target="label")
     model.predict_file(write(frame, tmp_path / "d.jsonl"), tmp_path / "o.jsonl", beside=False)
     assert set(json.loads((tmp_path / "o.jsonl").read_text().splitlines()[0])) == {
         "prediction",

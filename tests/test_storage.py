@@ -39,6 +39,7 @@ ESTIMATORS: dict[str, Any] = {
     "ComplementNB": lambda: tallybayes.ComplementNB(norm=True).fit(COUNTED, LABELS),
     "PoissonNB": lambda: tallybayes.PoissonNB().fit(COUNTED, COUNTED[:, 0]),
     "NaiveBayes": mixed,
+    "NaiveBayes classical": lambda: mixed(classical=True),
     "NaiveBayes chosen": lambda: mixed(alpha="auto", calibration="isotonic", missing="level"),
     "NaiveBayes told": lambda: mixed(alpha={"sex": 2}, drop=["island"], prior="uniform", calibration="temperature"),
 }
@@ -110,7 +111,7 @@ def test_a_large_vocabulary_is_a_small_header(tmp_path: Path) -> None:
 
 
 def test_the_header_can_be_read_by_people(tmp_path: Path) -> None:
-    mixed().save(tmp_path / "t")
+    mixed(classical=True).save(tmp_path / "t")
     header = content(json.loads(split(tmp_path / "t")[0]))
     assert header["summary"].startswith(
         "Naive Bayes model of 344 rows, 7 columns (categorical, gaussian); classes Adelie: 152"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families._family import per_column
+from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
 from tallybayes.schema import Column, Level, Schema
@@ -162,29 +164,38 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
     found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
     if model.n_classes < 2:
         return dict.fromkeys(found, ())
-    for block in model.tally.blocks.values():
+    for block in model.generative.tally.blocks.values():
         for j, p in enumerate(block.columns):
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
             for k, label in enumerate(model.schema.classes):
                 if isinstance(one, Moments):
                     found[label] += _of_numbers(column.name, one, k)
-                elif isinstance(one, Counts) and one.n_levels is not None:
-                    found[label] += _of_levels(column, one.count, k)
+                elif isinstance(one, Counts) and column.edges is not None:
+                    found[label] += _of_bins(column.name, column.edges, one.count, k)
+                elif isinstance(one, Counts) and column.levels is not None:
+                    named = [f"{column.name} = {shown(level)}" for level in column.levels]
+                    found[label] += _of_levels(column.name, named, one.count, k)
     return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
 
 
-def _of_levels(column: Column, count: Array, k: int) -> list[Hallmark]:
+def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[Hallmark]:
+    """The same of the bins that matter."""
+    group = partition(count.T)
+    merged = np.stack([count[:, group == g].sum(axis=1) for g in range(group[-1] + 1)], axis=1)
+    cuts = coarse_edges(edges, group)
+    low = [f"{name} below {cuts[0]:g}"] if cuts else [name]
+    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(cuts)]
+    high = [f"{name} from {cuts[-1]:g}"] if cuts else []
+    return _of_levels(name, [*low, *between, *high], merged, k)
+
+
+def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[Hallmark]:
     """p log(p / q) of each level, with half a row for what was never seen."""
     own, others = (counts + 0.5 for counts in (count[k], np.delete(count, k, axis=0).sum(axis=0)))
     p, q = own / own.sum(), others / others.sum()
-    told = zip(column.levels or (), p, q, strict=True)
     return [
-        Hallmark(
-            column.name,
-            f"{column.name} = {shown(level)} ({mine:.0%}, others {theirs:.0%})",
-            mine * np.log(mine / theirs),
-        )
-        for level, mine, theirs in told
+        Hallmark(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
+        for what, mine, theirs in zip(named, p, q, strict=True)
         if mine > theirs
     ]
 
@@ -228,19 +239,27 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
         Their logs add up to the log joint.
     """
     said = model.contributions(batch)[0]
-    prior = Step("P(class)", tuple(map(str, prior_ratios(model))), tuple(model.log_prior.tolist()))
+    weights = model.settings.weights
+    power = _power(1.0 if weights is None else weights.prior)
+    prior = Step("P(class)", tuple(f"{p}{power}" for p in prior_ratios(model)), tuple(model.prior_score.tolist()))
     worked_out = [prior]
     for name, block in model.tally.blocks.items():
         for j, p in enumerate(block.columns):
             column = model.schema.columns[p]
-            value = values.get(column.name)
+            value = _value(column, values)
             if value is None and not said[:, p].any():
                 continue
             logs = tuple(said[:, p].tolist())
-            worked_out.append(
-                Step(f"{column.name} = {shown(value)}", _factors(model, name, j, column, value, logs), logs)
-            )
+            weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
+            plain = tuple(log / weight for log in logs) if weight else logs
+            factors = tuple(f"{f}{_power(weight)}" for f in _factors(model, name, j, column, value, plain))
+            worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
     return tuple(worked_out)
+
+
+def _power(weight: float) -> str:
+    """How a factor that is not believed as it is, is written."""
+    return "" if weight == 1.0 else f"^{weight:.3g}"
 
 
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:

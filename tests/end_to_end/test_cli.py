@@ -31,7 +31,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pl.DataFrame(penguins())
     frame.write_csv(directory / "birds.csv")
     frame.write_parquet(directory / "birds.parquet")
-    found = run("train", str(directory / "birds.csv"), "--target", "species", "-o", str(directory / "birds.tally"))
+    found = run(
+        "train",
+        str(directory / "birds.csv"),
+        "--target",
+        "species",
+        "--classical",
+        "-o",
+        str(directory / "birds.tally"),
+    )
     assert found.returncode == 0, found.stderr
     return directory
 
@@ -57,13 +65,15 @@ def failed(*arguments: str, message: str, **changes: str) -> None:
 
 def test_train_shows_the_schema_the_evaluation_and_the_evidence(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "model.tally"
-    found = run("train", *at(home, "birds.csv"), "--target", "species", "--kind", "year=category", "-o", str(out))
+    found = run(
+        "train", *at(home, "birds.csv"), "--target", "species", "--kind", "year=category", "--classical", "-o", str(out)
+    )
     assert found.returncode == 0
     assert found.stderr == f"written to {out}\n"
     assert "flipper_length_mm  numeric   whole numbers from 172 to 231, 2 missing" in found.stdout
     assert "accuracy                 0.9797  0.9586 – 0.9901            0.4419" in found.stdout
     assert "    island = Torgersen (34%, others 0%)" in found.stdout
-    expected = NaiveBayes(kind={"year": "category"}).fit(pl.DataFrame(penguins()), "species")
+    expected = NaiveBayes(classical=True, kind={"year": "category"}).fit(pl.DataFrame(penguins()), "species")
     np.testing.assert_allclose(
         tallybayes.load(out).predict_proba(pl.DataFrame(penguins()).drop("species")),
         expected.predict_proba(pl.DataFrame(penguins()).drop("species")),
@@ -85,7 +95,7 @@ def test_train_takes_every_option(home: Path, tmp_path: Path) -> None:
         "train", *at(home, "birds.csv"), "--target", "species", "--drop", "island", "--drop", "year", "--kind",
         "body_mass_g=count", "--family", "flipper_length_mm=gaussian", "--missing", "level", "--alpha", "auto",
         "--prior", "Adelie=0.5,Chinstrap=0.25,Gentoo=0.25", "--calibration", "temperature", "--no-evaluation", "-q",
-        "-o", str(out),
+        "--classical", "-o", str(out),
     )  # fmt: skip
     assert (found.returncode, found.stderr) == (0, "")
     assert "alpha chosen by leave-one-out" in found.stdout
@@ -225,7 +235,7 @@ def test_unlearning_and_learning_again_is_where_it_began(home: Path, tmp_path: P
     assert found.stdout.splitlines()[-1].split() == ["all", "60", "60", "344", "284"]
     rest = tmp_path / "rest.csv"
     rest.write_text("".join(lines[:100] + lines[160:]))
-    without = NaiveBayes().fit(rest, "species")
+    without = NaiveBayes(classical=True).fit(rest, "species")
     rows = pl.DataFrame(penguins()).drop("species")
     np.testing.assert_allclose(
         tallybayes.load(model).predict_proba(rows), without.predict_proba(rows), rtol=1e-6, atol=1e-12
@@ -261,7 +271,14 @@ def test_merged_models_are_the_model_of_all_rows(home: Path, tmp_path: Path) -> 
     for name, part in (("a", lines[1::2]), ("b", lines[2::2])):
         (tmp_path / f"{name}.csv").write_text("".join(lines[:1] + part))
         run(
-            "train", str(tmp_path / f"{name}.csv"), "--target", "species", "-o", str(tmp_path / name), "--no-evaluation"
+            "train",
+            str(tmp_path / f"{name}.csv"),
+            "--target",
+            "species",
+            "-o",
+            str(tmp_path / name),
+            "--no-evaluation",
+            "--classical",
         )
     found = run("merge", *at(tmp_path, "a", "b"), "-o", str(tmp_path / "both"))
     assert found.stdout == "Tally(344 rows; Adelie: 152, Chinstrap: 68, Gentoo: 124; 7 columns)\n"
@@ -269,7 +286,7 @@ def test_merged_models_are_the_model_of_all_rows(home: Path, tmp_path: Path) -> 
     both, whole = tallybayes.load(tmp_path / "both"), tallybayes.load(home / "birds.tally")
     np.testing.assert_allclose(both.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
     (tmp_path / "c.csv").write_text("x,species\n1,a\n2,b\n")
-    run("train", str(tmp_path / "c.csv"), "--target", "species", "-o", str(tmp_path / "c"))
+    run("train", str(tmp_path / "c.csv"), "--target", "species", "--classical", "-o", str(tmp_path / "c"))
     failed(
         "merge", *at(tmp_path, "a", "c"), "-o", str(tmp_path / "none"), message="differ in the column 'bill_depth_mm'"
     )

@@ -30,7 +30,9 @@ def models() -> dict[str, tuple[Any, Any]]:
     """Fitted estimators by name, each with rows to predict."""
     birds, species = penguins()
     some = {name: values[::40] for name, values in birds.items()}
-    mixed = NaiveBayes(kind={"year": "category", "body_mass_g": "count"}, missing="level", calibration="isotonic")
+    mixed = NaiveBayes(
+        classical=True, kind={"year": "category", "body_mass_g": "count"}, missing="level", calibration="isotonic"
+    )
     return {
         "mixed": (mixed.fit(birds, species), some),
         "gaussian": (GaussianNB(priors=[0.25, 0.75]).fit(NUMBERS, SIDE), NUMBERS),

@@ -18,6 +18,11 @@ from tallybayes.files import Learned, count_file
 from tallybayes.model import Model
 from tallybayes.storage import Saved
 
+APART = (
+    "; models that were trained apart choose families and pairs of their own: train both with --classical, or count "
+    "the second table into the first model with update"
+)
+
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
@@ -53,7 +58,11 @@ def merge(options: argparse.Namespace) -> None:
         if other.settings != models[0].settings:
             note(f"note: {path} has other settings than {options.models[0]}, whose settings are kept", options)
         if missing := set(models[0].schema.names) ^ set(other.schema.names):
-            raise SchemaError(f"{path} and {options.models[0]} differ in the column {min(missing)!r}")
+            raise SchemaError(f"{path} and {options.models[0]} differ in the column {min(missing)!r}{APART}")
+        if {n: b.columns for n, b in other.tally.blocks.items()} != {
+            n: b.columns for n, b in models[0].tally.blocks.items()
+        }:
+            raise SchemaError(f"{path} and {options.models[0]} read their columns differently{APART}")
     tally = reduce(add, (model.tally for model in models))
     settings = models[0].settings
     if settings.calibration is not None and len(models) > 1:

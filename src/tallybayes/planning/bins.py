@@ -69,11 +69,6 @@ def _simplest(low: Array, high: Array) -> Array:
     return np.unique(np.where(found > low, np.minimum(found, high), high))
 
 
-def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[float, ...]:
-    """The edges at which the number of the merged bin changes."""
-    return tuple(edge for edge, starts in zip(edges, np.diff(group) > 0, strict=True) if starts)
-
-
 def even_groups(weight: Array, n_groups: int) -> NDArray[np.int64]:
     """Merge fine bins (B,) into groups of about the same weight."""
     middle = np.cumsum(weight) - weight / 2.0
