@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "accuracy")
+NAMES = ("core", "tables", "accuracy", "em")
 
 
 def main() -> None:
