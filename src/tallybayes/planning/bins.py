@@ -54,18 +54,19 @@ def _simplest(low: Array, high: Array) -> Array:
     """The number of fewest binary digits with low < number <= high, of each pair."""
     if not len(low):
         return low
-    step = np.exp2(np.floor(np.log2(high - low)))
-    found = np.floor(high / step) * step
-    for _ in range(200):  # twice as coarse a grid, as long as one of its points lies between
-        step = step * 2.0
-        coarser = np.floor(high / step) * step
-        better = coarser > low
-        if not better.any():
-            break
-        found = np.where(better, coarser, found)
-        better &= coarser != 0.0  # zero is on every grid
-        if not better.any():
-            break
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float there is no coarser grid
+        step = np.exp2(np.minimum(np.floor(np.log2(high - low)), 1023.0))
+        found = np.floor(high / step) * step
+        for _ in range(200):  # twice as coarse a grid, as long as one of its points lies between
+            step = step * 2.0
+            coarser = np.floor(high / step) * step
+            better = coarser > low
+            if not better.any():
+                break
+            found = np.where(better, coarser, found)
+            better &= coarser != 0.0  # zero is on every grid
+            if not better.any():
+                break
     return np.unique(np.where(found > low, np.minimum(found, high), high))
 
 

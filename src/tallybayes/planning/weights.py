@@ -151,7 +151,7 @@ def _step(weights: Array, slope: Array, curvature: Array, moving: NDArray[np.boo
     """The Newton step of the moving weights.
 
     A weight of nearly zero that the step would push below would be held at zero, and the others' step, which counts on
-    it, would then lead nowhere. So it is put to zero, or stays if it would rise by itself, and the others step without it.
+    it, would then lead nowhere. So it is put to zero, or stays if it would rise by itself; the others step without it.
     """
     step = np.zeros_like(weights)
     while moving.any():
