@@ -44,10 +44,16 @@ def fine_edges(values: NDArray[Any], n_bins: int = FINE) -> tuple[float, ...]:
     distinct = np.unique(values)
     if len(distinct) <= n_bins:
         return tuple(_simplest(distinct[:-1], distinct[1:]).tolist())
-    ranks = np.arange(1, n_bins // 2) / (n_bins // 2)
-    low = np.unique(np.concatenate([each[(ranks * len(each)).astype(int)] for each in (values, distinct)]))
-    low = low[low < distinct[-1]]
-    return tuple(_simplest(low, distinct[np.searchsorted(distinct, low, side="right")]).tolist())
+    return tuple(np.union1d(*(_between(each, n_bins // 2) for each in (values, distinct))).tolist())
+
+
+def _between(values: Array, n_bins: int) -> Array:
+    """The edges of as many bins of sorted values, each the simplest number from half a bin below to half a bin above."""
+    ranks = (np.arange(1, 2 * n_bins, 2) * (len(values) / (2 * n_bins))).astype(int)
+    low = values[ranks[:-1]]
+    above = np.minimum(np.searchsorted(values, low, side="right"), len(values) - 1)
+    high = np.maximum(values[ranks[1:]], values[above])  # a value that fills a bin ends where the next one begins
+    return _simplest(low[high > low], high[high > low])
 
 
 def _simplest(low: Array, high: Array) -> Array:
