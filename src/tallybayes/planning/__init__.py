@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tallybayes.batch import Array, Batch
 from tallybayes.errors import SettingError
-from tallybayes.families import FAMILIES, Family, Hierarchical, Pair
+from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
 from tallybayes.model import EvidenceWeights, Model, Settings
 from tallybayes.planning import pairs as pairing
@@ -72,7 +72,7 @@ class Plan:
     def of_tally(cls, tally: Tally) -> Plan:
         """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
         names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
-        return cls({column: FAMILIES[name]() for column, name in names})
+        return cls({column: NUMERIC.get(name) or FAMILIES[name]() for column, name in names})
 
     def same_reading(self, other: Plan) -> bool:
         """Whether tallies made by the two plans can be added."""
@@ -118,7 +118,9 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
         if isinstance(wishes.pairs, int)
         else len(wishes.pairs)
     )
-    used = [p for block in model.tally.blocks.values() for p in block.columns]
+    # A document is one thing: its evidence is that of all its columns, and has one weight.
+    blocks = model.tally.blocks.items()
+    used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
     most = weighing.MOST_CELLS // (model.n_classes * (len(used) + asked))
     sample = _thinned(batch, min(LEARNED_ROWS, max(most, 1000)))
     rows = _left_out(model, sample, plan.places(model.schema), used)
@@ -133,7 +135,7 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
             return plan, model
     if not weighed.kept:
         return replace(plan, notes=(*plan.notes, "weights would not improve leave-one-out log loss: none")), model
-    weights = EvidenceWeights(dict(zip(names, weighed.weights[1:].tolist(), strict=True)), float(weighed.weights[0]))
+    weights = EvidenceWeights(_heard(model, names, weighed.weights), float(weighed.weights[0]))
     plan = replace(plan, weights=weights, notes=(*plan.notes, f"weights learned from {plural(sample.n_rows, 'row')}"))
     return plan, replace(model, settings=replace(model.settings, weights=weights))
 
@@ -158,7 +160,10 @@ def _columns(
     batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None
 ) -> tuple[Plan, Model, Mapping[int, Array]]:
     """Choose the family of every column; also gives the fine counts (B, K) of the numbers."""
-    told, schema = wishes.told or {}, batch.schema
+    schema, gaussian = batch.schema, base.families.get("gaussian")
+    # Each column's parameters are its own, so that leaving a row out of one column does not change another.
+    numeric = {**NUMERIC} if gaussian is None else {**NUMERIC, "gaussian": _on_its_own(gaussian)}
+    told = {name: _on_its_own(family) for name, family in (wishes.told or {}).items()}
     columns, trials, families = list(schema.columns), {}, {}
     for p, column in enumerate(columns):
         if column.kind == "ignored":
@@ -183,12 +188,12 @@ def _columns(
     tried = Schema(tuple(columns), schema.classes)
     places: dict[str, list[int]] = {}
     for p, names in trials.items():
-        for name in dict.fromkeys("kernel" if name == "binned" else name for name in names):
+        for name in dict.fromkeys(map(_counted_as, names)):
             places.setdefault(name, []).append(p)
     for p, column in enumerate(columns):
         if column.name in families:
-            places.setdefault(families[column.name].name, []).append(p)
-    counting: dict[str, Any] = {"hierarchical": Hierarchical(), **NUMERIC}
+            places.setdefault(_counted_as(families[column.name].name), []).append(p)
+    counting: dict[str, Any] = {"hierarchical": Hierarchical(), **numeric}
     counting |= {f.name: f for f in families.values() if f.name not in counting}
     tally = count(replace(batch, schema=tried, places=places), counting, n_jobs)
     sample = _thinned(replace(batch, schema=tried, places=places), JUDGED_ROWS)
@@ -196,7 +201,7 @@ def _columns(
     part = sample.rows(0, sample.n_rows)
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
     judge = Judge(part.blocks, sample.labels, prior)
-    choices = {p: choose(judge, tally, p, names) for p, names in trials.items()}
+    choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.items()}
     families |= {columns[p].name: choice.family for p, choice in choices.items()}
     fine = {p: _fine_counts(tally, p) for p, column in enumerate(columns) if column.edges is not None}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(columns))
@@ -230,14 +235,23 @@ def _read(column: Column, family: Any, choice: Choice | None) -> Column:
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     """Some columns of a block that was counted for all that might want it."""
-    block = tally.blocks["kernel" if name == "binned" and "kernel" in tally.blocks else name]
+    block = tally.blocks[_counted_as(name)]
     order = [list(block.columns).index(p) for p in places]
     return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
 
 
 def _fine_counts(tally: Tally, column: int) -> Array:
-    name = "kernel" if "kernel" in tally.blocks and column in tally.blocks["kernel"].columns else "binned"
-    return np.asarray(_taken(tally, name, [column]).summary.count.T)  # type: ignore[attr-defined]
+    return np.asarray(_taken(tally, "kernel", [column]).summary.count.T)  # type: ignore[attr-defined]
+
+
+def _counted_as(name: str) -> str:
+    """The block that a family's columns are counted in at first: bins, merged or not, have the same fine counts."""
+    return "kernel" if name == "binned" else name
+
+
+def _on_its_own(family: Family) -> Family:
+    """The family with a floor for each column that does not hang on the others."""
+    return replace(family, floor="own") if isinstance(family, Gaussian) else family
 
 
 def _thinned(batch: TableBatch, most: int) -> TableBatch:
@@ -287,6 +301,15 @@ class _Weighed:
         return cls(learn(rows, ones, pull=pull), True, pull, held_out)
 
 
+def _heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
+    """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
+    heard = dict(zip(names, weights[1:].tolist(), strict=False))
+    for name in DOCUMENTS & set(model.tally.blocks):
+        columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
+        heard |= dict.fromkeys(columns, heard[columns[0]])
+    return heard
+
+
 # ---------------------------------------------------------------------------------------------- pairs
 
 
@@ -323,8 +346,13 @@ def _paired(
         found = pairing.screened(
             grid, rows.log_posterior(weighed.weights), sorted(telling[: pairing.MOST_COLUMNS]), asked
         )
+        # In the order of the columns, so that tables in which the same pairs tell can be added.
+        found.sort(key=lambda c: (c.left, c.right))
     else:
         found = [_told_pair(pair, place, paired) for pair in wishes.pairs]
+        twice = [pair for i, pair in enumerate(wishes.pairs) if set(pair) in map(set, wishes.pairs[:i])]
+        if twice:
+            raise SettingError(f"pairs names {twice[0]!r} twice")
     if not found:
         return plan, model
     columns = [pairing.with_reason(pairing.pair_column(grid.parts[c.left], grid.parts[c.right]), c.gain) for c in found]
@@ -345,7 +373,7 @@ def _paired(
     kept = [i for i, w in enumerate(weights[len(names) + 1 :]) if told or w > NO_WEIGHT]
     kept_names = [columns[i].name for i in kept]
     heard = {
-        **dict(zip(names, weights[1:].tolist(), strict=False)),
+        **_heard(model, names, weights),
         **{columns[i].name: float(weights[len(names) + 1 + i]) for i in kept},
     }
     record = EvidenceWeights(heard, float(weights[0]))
