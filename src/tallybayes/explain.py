@@ -28,6 +28,7 @@ class Evidence:
     column: str
     value: Any
     log_odds: float
+    pair: bool = False  # two columns together
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Explanation:
 
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
-        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds]
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
         parts = [("prior", self.prior), *((f"{e.column} = {shown(e.value)}", e.log_odds) for e in told)]
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
@@ -114,7 +115,7 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
 def strongest(schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array) -> tuple[Evidence, ...]:
     """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
     evidence = [
-        Evidence(column.name, _value(column, values), _minus(mine[d], theirs[d]))
+        Evidence(column.name, _value(column, values), _minus(mine[d], theirs[d]), column.parts is not None)
         for d, column in enumerate(schema.columns)
         if column.kind != "ignored"
     ]

@@ -704,7 +704,21 @@ class NaiveBayes(BaseNB):
         ]
         for name, weight, p in [("class", "rows", "prior"), *classes]:
             lines.append(f"{name:{wide}}  {weight:>12}  {p:>6}".rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._told()])
+
+    def _told(self) -> list[str]:
+        """The columns by how much they tell, where that was looked at."""
+        plan = getattr(self, "_plan", None)
+        if plan is None or not plan.lost:
+            return []
+        weights = {} if self.weights_ is None else self.weights_.columns
+        ranked = sorted(plan.lost.items(), key=lambda each: -each[1])
+        wide = min(max(len(name) for name, _ in ranked), 2 * WIDEST)
+        lines = ["", f"{'what tells most':{wide}}  weight  log loss without it"]
+        for name, lost in ranked[:MOST_SHOWN]:
+            lines.append(f"{name:{wide}}  {weights.get(name, 1.0):6.3f}  {lost:+.4f}")
+        more = len(ranked) - MOST_SHOWN
+        return [*lines, *([f"and {plural(more, 'column')} more"] if more > 0 else []), *plan.notes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

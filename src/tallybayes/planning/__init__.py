@@ -6,7 +6,7 @@ Everything is judged by exact leave-one-out of the rows themselves, so nothing h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +53,7 @@ class Plan:
     families: Mapping[str, Family]
     weights: EvidenceWeights | None = None
     notes: tuple[str, ...] = ()
+    lost: Mapping[str, float] = field(default_factory=dict)  # how much leave-one-out log loss rises without a column
 
     def places(self, schema: Schema) -> dict[str, list[int]]:
         """Which columns each family reads, by position."""
@@ -133,6 +134,8 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
         plan, model = _paired(plan, model, fine, batch, sample, rows, weighed, names, wishes, asked, n_jobs)
         if model.settings.weights is not None:
             return plan, model
+    lost = dict(zip(names, _judged(rows).lost_without(weighed.weights)[1:].tolist(), strict=True))
+    plan = replace(plan, lost=lost)
     if not weighed.kept:
         return replace(plan, notes=(*plan.notes, "weights would not improve leave-one-out log loss: none")), model
     weights = EvidenceWeights(_heard(model, names, weighed.weights), float(weighed.weights[0]))
@@ -263,6 +266,11 @@ def _thinned(batch: TableBatch, most: int) -> TableBatch:
 # ---------------------------------------------------------------------------------------------- weights
 
 
+def _judged(rows: LeftOut) -> LeftOut:
+    """As many of the rows as it takes to judge something."""
+    return rows.take(slice(None, None, max(1, -(-len(rows.codes) // JUDGED_ROWS))))
+
+
 def _left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> LeftOut:
     """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
     assert sample.labels is not None
@@ -380,7 +388,10 @@ def _paired(
     tally = both.joined(model.tally, kept_names)
     tried = plural(len(paired) * (len(paired) - 1) // 2, "candidate")
     note = f"{plural(len(kept), 'pair')} of {tried}; weights learned from {plural(sample.n_rows, 'row')}"
-    plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note))
+    rises = _judged(joint).lost_without(weights)[1:].tolist()
+    lost = dict(zip([*names, *(c.name for c in columns)], rises, strict=True))
+    lost = {name: rise for name, rise in lost.items() if name in names or name in kept_names}
+    plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note), lost)
     return plan, Model(plan.settings(tally.schema, model.settings), tally)
 
 

@@ -48,7 +48,7 @@ def described(family: Any) -> str:
     """A family of one column in a few words."""
     if isinstance(family, Kernel):
         width = float(np.ravel(family.bandwidth)[0])
-        return f"kernel of {width:g} bins" if width else "every bin by itself"
+        return f"kernel {width:g} bin{'' if width == 1 else 's'} wide" if width else "every bin by itself"
     if isinstance(family, ZeroInflated):
         return "zero or lognormal"
     return str(family.name)

@@ -68,6 +68,16 @@ class LeftOut:
         """−log P(y_n | x_n), shape (n,)."""
         return _losses(self.against(weights))
 
+    def lost_without(self, weights: Array) -> Array:
+        """How much the mean loss rises (1 + P,) when a term alone is left out, the prior's first."""
+        against = self.against(weights)
+        total = max(float(self.weight.sum()), 1e-300)
+        now = float(self.weight @ _losses(against))
+        without = [
+            float(self.weight @ _losses(against - w * self.terms[:, :, d])) if w else now for d, w in enumerate(weights)
+        ]
+        return (np.array(without) - now) / total
+
     def log_posterior(self, weights: Array) -> Array:
         """Log P(y | x), shape (n, K)."""
         against = self.against(weights)
