@@ -156,8 +156,9 @@ if __name__ == "__main__":
         learned(file)
     else:
         from tallybayes.families import Categorical, Gaussian
-        from tallybayes.model import Model, Settings
+        from tallybayes.model import Model
         from tallybayes.predictions import predict_file
+        from tallybayes.settings import Settings
 
         model = Model(
             Settings({"gaussian": Gaussian(ignore_constants=True), "categorical": Categorical()}), learned(file)

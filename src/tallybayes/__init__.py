@@ -19,7 +19,7 @@ _HOME = {
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
     "Model": "storage",
-    "Settings": "model",
+    "Settings": "settings",
     "Tally": "files",
     "datasets": "datasets",
     "em": "em",

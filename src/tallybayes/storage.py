@@ -24,11 +24,12 @@ from tallybayes.errors import ModelFileError, SettingError, TallybayesError
 from tallybayes.evaluate import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
-from tallybayes.model import WRITERS, EvidenceWeights, Model, Settings
+from tallybayes.model import WRITERS, Model
 from tallybayes.planning import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
+from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 
 VERSION = 1

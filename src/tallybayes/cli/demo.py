@@ -15,7 +15,8 @@ from tallybayes.datasets import tennis
 from tallybayes.errors import DataError, SettingError
 from tallybayes.explain import Worked, level_ratios, prior_ratios, worked
 from tallybayes.families import Categorical
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
+from tallybayes.settings import Settings
 from tallybayes.sources import Tally
 
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}

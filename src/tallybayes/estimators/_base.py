@@ -24,8 +24,9 @@ from tallybayes.estimators._checks import check_matrix, check_target, coded, unc
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
-from tallybayes.model import Model, Prior, Settings
+from tallybayes.model import Model
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
+from tallybayes.settings import Prior, Settings
 from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
 from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count

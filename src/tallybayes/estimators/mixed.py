@@ -25,12 +25,13 @@ from tallybayes.evaluate import CalibrationReport, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
 from tallybayes.families._family import for_columns
-from tallybayes.model import EvidenceWeights, Model, Prior, Settings
+from tallybayes.model import Model
 from tallybayes.planning.choice import NUMERIC
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.predictions import Answers, predict_file
 from tallybayes.sampling import sampled
 from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
+from tallybayes.settings import EvidenceWeights, Prior, Settings
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
 from tallybayes.sources.columns import Overrides, blocks_of, grown, inferred, matched, split_target

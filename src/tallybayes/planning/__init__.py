@@ -17,13 +17,14 @@ from tallybayes.batch import Array, Batch
 from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
-from tallybayes.model import EvidenceWeights, Model, Settings
+from tallybayes.model import Model
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, described, joined
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
 from tallybayes.schema import Column, Schema, plural
+from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
 
