@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Unit = Literal["s", "MB", "exponent"]
+Unit = Literal["s", "MB", "exponent", "share"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ def amount(value: float | None, unit: Unit) -> str:
         return ""
     if unit == "exponent":
         return f"size^{value:.2f}"
+    if unit == "share":
+        return f"{value:.3f}"
     if unit == "MB":
         return f"{value:,.1f} MB"
     if value < 1e-3:

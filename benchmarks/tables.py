@@ -18,7 +18,7 @@ from tallybayes import NaiveBayes
 
 NUMERIC = [f"number_{j}" for j in range(10)]
 TEXT = [f"text_{j}" for j in range(10)]
-CLASSICAL: dict[str, Any] = {"classical": True}  # settings under which NaiveBayes is the peer's model: Gaussian numbers, no pairs
+CLASSICAL = {"classical": True}  # under which NaiveBayes is the peer's model: Gaussian numbers, no weights, no pairs
 
 
 def columns(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:

@@ -158,6 +158,28 @@ TB_INLINE Index csr_sums(const Csr<T, I>& x, const L& labels, Index n_classes, d
     return kNone;
 }
 
+// The same for soft labels: all classes of an entry side by side, without a look at which of them are zero.
+template <class T, class I, bool binary>
+TB_INLINE Index csr_shares(const Csr<T, I>& x, const double* weight, Index n_classes, double threshold, double* count) {
+    constexpr Index ahead = 8;  // the cells are far apart in memory: ask for them before they are needed
+    for (Index i = 0; i < x.n; ++i) {
+        const Index last = static_cast<Index>(x.start[i + 1]);
+        const double* TB_RESTRICT w = weight + i * n_classes;
+        for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
+            if (p + ahead < x.stored) {
+                const auto bytes = static_cast<std::uintptr_t>(n_classes) * sizeof(double);
+                const auto next = reinterpret_cast<std::uintptr_t>(count) + static_cast<std::uintptr_t>(x.column[p + ahead]) * bytes;
+                for (std::uintptr_t b = 0; b < bytes; b += 64) TB_PREFETCH(next + b);
+            }
+            if (!fine<T, I, binary>(x, p)) return p;
+            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
+            double* TB_RESTRICT cell = count + static_cast<Index>(x.column[p]) * n_classes;
+            for (Index k = 0; k < n_classes; ++k) cell[k] += w[k] * amount;
+        }
+    }
+    return kNone;
+}
+
 // out[row][class] += sum over stored entries of f(x) slope[column][class]. A zero adds nothing whatever its slope.
 template <class T, class I, bool binary>
 TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
@@ -263,6 +285,35 @@ TB_INLINE Index normalise_without(double* evidence, Index n, Index n_classes, co
         own = log_prior[codes[i]];
     }
     return forbidden;
+}
+
+// The E-step: turns log joints into shares of each row's weight in place, and adds up w log sum exp. A row with the
+// code k shares among the components of class k only (group[c] == k), a row with the code -1 among all. A row that
+// they all forbid is shared as the fallback says and makes the sum -inf.
+TB_INLINE double responsibilities(double* joint, Index n, Index n_components, const double* fallback,
+                                  const std::int32_t* group, const std::int32_t* codes, const double* weight) {
+    double total = 0.0;
+    for (Index i = 0; i < n; ++i) {
+        double* score = joint + i * n_components;
+        const std::int32_t code = codes[i];
+        double top = kImpossible, sum = 0.0;
+        for (Index c = 0; c < n_components; ++c) {
+            if (code >= 0 && group[c] != code) score[c] = kImpossible;
+            top = score[c] > top ? score[c] : top;
+        }
+        const bool allowed = top > kImpossible;
+        if (!allowed)
+            for (Index c = 0; c < n_components; ++c)
+                if (code < 0 || group[c] == code) score[c] = fallback[c], top = fallback[c] > top ? fallback[c] : top;
+        if (!(top > kImpossible) || !(weight[i] > 0.0)) {
+            for (Index c = 0; c < n_components; ++c) score[c] = 0.0;
+        } else {
+            for (Index c = 0; c < n_components; ++c) sum += score[c] = std::exp(score[c] - top);
+            for (Index c = 0; c < n_components; ++c) score[c] *= weight[i] / sum;
+        }
+        if (weight[i] > 0.0) total += allowed ? weight[i] * (top + std::log(sum)) : kImpossible;
+    }
+    return total;
 }
 
 }  // namespace tb

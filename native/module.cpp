@@ -114,6 +114,9 @@ TB_INTEGERS(TB_INTEGER_CLONES)
     TB_CLONES Index run_csr(const tb::Csr<T, I>& x, Index k, bool binary, double t, const double* w, double* out) { \
         return binary ? tb::csr_scores<T, I, true>(x, k, t, w, out) : tb::csr_scores<T, I, false>(x, k, t, w, out); \
     }                                                                                                              \
+    TB_CLONES Index run_shares(const tb::Csr<T, I>& x, const double* w, Index k, bool binary, double t, double* out) { \
+        return binary ? tb::csr_shares<T, I, true>(x, w, k, t, out) : tb::csr_shares<T, I, false>(x, w, k, t, out); \
+    }                                                                                                              \
     TB_CLONES Index run_words(const tb::Csr<T, I>& x, const tb::Hard& l, const tb::WordCounts& c, double* words,   \
                               double* length) { return tb::csr_words_without(x, l, c, words, length); }            \
     TB_CLONES Index run_rivals(const tb::Csr<T, I>& x, const tb::Hard& l, const tb::RivalCounts& c, bool norm,     \
@@ -234,8 +237,7 @@ void bind_sparse(nb::module_& m) {
     m.def("csr_sums_soft", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Table<double>& weights, bool binary, double threshold, const Out& count) {
         const auto x = csr<T, I>(data, column, start, rows(count));
         const auto labels = soft(weights, x.n, cols(count));
-        return binary ? tb::csr_sums<T, I, tb::Soft, true>(x, labels, cols(count), threshold, count.data())
-                      : tb::csr_sums<T, I, tb::Soft, false>(x, labels, cols(count), threshold, count.data());
+        return run_shares(x, labels.weight, cols(count), binary, threshold, count.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), Release());
     m.def("csr_scores", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, bool binary, double threshold, const Table<double>& slope, const Out& out) {
         const auto x = csr<T, I>(data, column, start, rows(slope));
@@ -322,6 +324,12 @@ NB_MODULE(_native, m) {
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k, "scores do not fit the prior");
         return tb::normalise(evidence.data(), n, k, log_prior.data(), fallback.data(), logs);
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "fallback"_a.noconvert(), "logs"_a, Release());
+    m.def("responsibilities", [](const Out& joint, const Vector<double>& fallback, const Codes& group, const Codes& codes, const Vector<double>& weight) {
+        const Index n = rows(joint), k = cols(joint);
+        require(k > 0 && rows(fallback) == k && rows(group) == k, "scores do not fit the components");
+        require(rows(codes) == n && rows(weight) == n, "labels and weights must have one entry a row");
+        return tb::responsibilities(joint.data(), n, k, fallback.data(), group.data(), codes.data(), weight.data());
+    }, "joint"_a.noconvert(), "fallback"_a.noconvert(), "group"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), Release());
     m.def("normalise_without", [](const Out& evidence, const Vector<double>& log_prior, const Codes& codes, const Vector<double>& own_log_prior) {
         const Index n = rows(evidence), k = cols(evidence);
         require(k > 0 && rows(log_prior) == k, "scores do not fit the prior");

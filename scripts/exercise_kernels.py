@@ -331,7 +331,19 @@ def posteriors(rng: np.random.Generator) -> None:
         for prior in (even, np.full(k, -np.inf), np.full(k, np.nan)):
             assert (kernels.best_class(odd, prior, even)[0] < k).all()
             kernels.normalise(odd.copy(), prior, even, True)
+        group, codes = (np.arange(k) % 2).astype(np.int32), rng.integers(-1, 2, size=n).astype(np.int32)
+        weight = rng.choice([0.0, 0.5, 2.0], size=n)
+        for joint in (evidence.copy(), odd.copy()):
+            kernels.responsibilities(joint, even, group, codes, weight)
+        share = evidence.copy()
+        kernels.responsibilities(share, even, np.zeros(k, np.int32), np.full(n, -1, np.int32), weight)
+        np.testing.assert_allclose(share.sum(axis=1), weight)
     two = np.zeros((3, 2))
+    pair, three = np.zeros(2, np.int32), np.zeros(3, np.int32)
+    refused(kernels.responsibilities, two, np.zeros(3), pair, three, np.ones(3))
+    refused(kernels.responsibilities, two, np.zeros(2), three, three, np.ones(3))
+    refused(kernels.responsibilities, two, np.zeros(2), pair, pair, np.ones(3))
+    refused(kernels.responsibilities, two, np.zeros(2), pair, three, np.ones(2))
     for log_prior, fallback in ((np.zeros(3), np.zeros(2)), (np.zeros(2), np.zeros(1)), (np.zeros(0), np.zeros(0))):
         refused(kernels.best_class, two, log_prior, fallback)
         refused(kernels.normalise, two, log_prior, fallback, True)

@@ -17,6 +17,9 @@ PRINTED = {
     "06_stream_with_drift.py": "Levels, the new one included: audit invoice lunch outage",
     "07_spam_words.py": "  alpha auto  0.4628 (chosen: 1.36)",
     "08_linear_view.py": "The same probabilities from a LogisticRegression: True",
+    "09_missing_labels.py": "  and the others         0.982   weight 1.0",
+    "10_clusters.py": "  1: 123 Gentoo",
+    "11_discriminant.py": "Two sites add up to the whole: True",
 }
 
 

@@ -252,6 +252,54 @@ def test_a_prior_of_another_length_is_refused():
         kernels.normalise(np.zeros((2, 3)), np.zeros(2), np.zeros(2), False)
 
 
+# ---------------------------------------------------------------------------------------------- responsibilities
+
+
+def shares(joint, codes=(-1,), weight=(1.0,), group=(0, 1), fallback=(0.25, 0.75)):
+    """The shares of some rows, and the sum of their log likelihoods."""
+    joint = np.array(joint, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        spare = np.log(np.array(fallback))
+    int32 = (np.array(values, dtype=np.int32) for values in (group, codes))
+    return joint, kernels.responsibilities(joint, spare, *int32, np.array(weight, dtype=np.float64))
+
+
+def test_a_row_is_shared_as_its_posterior_says():
+    share, total = shares([np.log([0.1, 0.3])])
+    assert_allclose(share, [[0.25, 0.75]])
+    assert_allclose(total, np.log(0.4))
+
+
+def test_a_labelled_row_is_shared_among_the_components_of_its_class():
+    joint = [np.log([0.1, 0.2, 0.3, 0.4])] * 3
+    share, total = shares(joint, (0, 1, -1), (1.0, 2.0, 0.0), (0, 1, 0, 1), np.ones(4) / 4)
+    assert_allclose(share, [[0.25, 0, 0.75, 0], [0, 2 / 3, 0, 4 / 3], [0, 0, 0, 0]])
+    assert_allclose(total, np.log(0.4) + 2 * np.log(0.6))
+
+
+def test_a_row_that_no_component_allows_is_shared_as_the_prior_says():
+    share, total = shares([[-np.inf, -np.inf]])
+    assert_allclose(share, [[0.25, 0.75]])
+    assert total == -np.inf
+    share, total = shares([[0.0, -np.inf]], codes=(1,), fallback=(1.0, 0.0))  # not even the prior allows it
+    assert_array_equal(share, [[0.0, 0.0]])
+    assert shares([[-np.inf, -np.inf]], weight=(0.0,))[1] == 0.0  # it weighs nothing, so it is no matter
+
+
+@pytest.mark.parametrize("top", [-1e300, -1e5, 0.0, 1e5])
+def test_shares_sum_to_the_weight_however_small_the_likelihood(top):
+    share, total = shares([[top, top]], weight=(0.5,))
+    assert_allclose(share, [[0.25, 0.25]])
+    assert_allclose(total, 0.5 * (top + np.log(2.0)))
+
+
+def test_shares_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="do not fit the components"):
+        shares([[0.0, 0.0]], group=(0,))
+    with pytest.raises(ValueError, match="one entry a row"):
+        shares([[0.0, 0.0]], codes=(0, 0))
+
+
 # ---------------------------------------------------------------------------------------------- text
 
 # Around the lengths at which the hash and Arrow's views change: 4, 8 and 12 bytes.

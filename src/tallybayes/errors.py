@@ -48,6 +48,10 @@ class ColumnWarning(UserWarning):
     """Columns are missing, left over or no evidence; the model goes on without them."""
 
 
+class RankWarning(UserWarning):
+    """A covariance matrix has directions in which nothing varies."""
+
+
 class CellError(DataError):
     """A cell that a family cannot use, before the name of its column is known.
 

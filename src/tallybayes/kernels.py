@@ -271,6 +271,16 @@ def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) ->
     return int(_native.normalise(evidence, log_prior, fallback, logs))
 
 
+def responsibilities(
+    joint: Array, fallback: Array, group: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
+) -> float:
+    """Turn log joints (n, C) into shares of each row's weight in place; answers Σ w log Σ_c P(x, c).
+
+    A row of class k is shared among its components, those whose ``group`` is k; a row of code −1 among all.
+    """
+    return float(_native.responsibilities(joint, fallback, group, codes, weight))
+
+
 def normalise_without(evidence: Array, log_prior: Array, codes: NDArray[np.int32], own_log_prior: Array) -> int:
     """`normalise` to logs where each row has a prior (n,) of its own for its own class."""
     return int(_native.normalise_without(evidence, log_prior, codes, own_log_prior))

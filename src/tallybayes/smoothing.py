@@ -1,4 +1,4 @@
-"""The pseudocount, chosen by exact leave-one-out."""
+"""The pseudocount, and the length that documents are brought to, chosen by exact leave-one-out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tallybayes.batch import Rows
+from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError
 from tallybayes.model import Model
+from tallybayes.tally import count
 
 MOST_ROWS = 50_000  # rows that are left out in turn; the tally is always that of all rows
+LENGTHS = (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, None)  # of documents; None leaves them as they are
+IMPOSSIBLE = -700.0  # log probability of what cannot be: one such row must not decide alone
 EXPONENTS = np.linspace(-6.0, 3.0, 10)  # alpha is looked for between 1e-6 and 1e3
 
 
@@ -20,6 +24,21 @@ def with_alpha(model: Model, block: str, alpha: float) -> Model:
     family: Any = model.settings.families[block]
     families = {**model.settings.families, block: replace(family, alpha=alpha)}
     return replace(model, settings=replace(model.settings, families=families))
+
+
+def _thinned(batch: Rows) -> Rows:
+    """At most so many rows, evenly spread."""
+    step = max(1, -(-batch.n_rows // MOST_ROWS))
+    return batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
+
+
+def _judged(model: Model, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.int32], Array]:
+    """Which rows can be judged by leaving them out, and the class and weight of each row."""
+    if rows.labels is None or rows.labels.codes is None:
+        raise DataError("leave-one-out needs the label of each row")
+    codes, weight = rows.labels.codes, rows.labels.weight
+    # The only row of its class cannot be foretold from the others, whatever the smoothing.
+    return model.tally.class_weight[codes] - weight > 1e-9 * weight, codes, weight
 
 
 def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None) -> float:
@@ -45,13 +64,8 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
     """
     from scipy.optimize import minimize_scalar  # slow to import and seldom needed
 
-    step = max(1, -(-batch.n_rows // MOST_ROWS))
-    rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
-    if rows.labels is None or rows.labels.codes is None:
-        raise DataError("the choice of alpha needs the label of each row")
-    codes, weight = rows.labels.codes, rows.labels.weight
-    # The only row of its class cannot be foretold from the others, whatever the smoothing.
-    judged = model.tally.class_weight[codes] - weight > 1e-9 * weight
+    rows = _thinned(batch)
+    judged, codes, weight = _judged(model, rows)
     if not judged.any():
         return 1.0
 
@@ -66,3 +80,44 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
     bounds = EXPONENTS[max(best - 1, 0)], EXPONENTS[min(best + 1, len(EXPONENTS) - 1)]
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.02})
     return float(10.0 ** (found.x if found.fun < losses[best] else EXPONENTS[best]))
+
+
+def best_document_length(
+    model: Model, block: str, batch: Rows, n_jobs: int | None = None
+) -> tuple[float | None, Model]:
+    """Return the length that makes the labels of left-out documents likeliest, and the model of that length.
+
+    Words repeat within a document and come in company, so a long document is surer of its class than it should be.
+    Scaled to a few words, it is about as sure as it is right. None leaves the counts as they are.
+
+    Parameters
+    ----------
+    model : Model
+        A model that has learned the batch.
+    block : str
+        The block whose family has the ``document_length``.
+    batch : Rows
+        Labelled rows.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    length : float or None
+    model : Model
+    """
+    rows = _thinned(batch)
+    _, codes, weight = _judged(model, rows)
+    own = np.arange(rows.n_rows), codes
+
+    def of_length(length: float | None) -> Model:
+        family: Any = model.settings.families[block]
+        families = {**model.settings.families, block: replace(family, document_length=length)}
+        return Model(replace(model.settings, families=families), count(batch, families, n_jobs))
+
+    def loss(candidate: Model) -> float:
+        return -float((weight * np.maximum(candidate.leave_one_out(rows, n_jobs)[own], IMPOSSIBLE)).sum())
+
+    candidates = [of_length(length) for length in LENGTHS]
+    best = int(np.argmin([loss(candidate) for candidate in candidates]))
+    return LENGTHS[best], candidates[best]

@@ -13,6 +13,7 @@ import pytest
 
 from tallybayes import NaiveBayes
 from tallybayes.errors import ColumnWarning, DataError, SchemaError, SettingError, UnlearnError
+from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.sources.tables import TableBatch
 
 from ..frames import birds, every_form, taken
@@ -872,9 +873,9 @@ def test_each_parameter_changes_the_answer(change: dict[str, Any]) -> None:
 def test_every_parameter_is_tested() -> None:
     """`decay`, `strict`, `n_jobs` and what the classical model goes without have tests of their own."""
     tested = {name for change in CHANGES for name in change}
-    assert tested | {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"} == set(
-        NaiveBayes(classical=True).get_params()
-    )
+    elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"}
+    elsewhere |= set(LearnsUnlabelled._em_constraints)
+    assert tested | elsewhere == set(NaiveBayes(classical=True).get_params())
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tallybayes.families import (
     Kernel,
     Lognormal,
     Multinomial,
+    Multinormal,
     Pair,
     Poisson,
     ZeroInflated,
@@ -156,6 +157,7 @@ DENSE = {
     "bool": Form(lambda x: x > 0, lambda x: (x > 0).astype(np.float64)),
     **{t.__name__: _integers(t) for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint64)},
 }
+FLOATS = ("float64", "float32", "float16", "object", "fortran", "fortran32", "apart", "packed", "read-only")
 SPARSE = {
     "csr": _csr(np.float64, np.int32),
     "csr-float32": _csr(np.float32, np.int32),
@@ -226,6 +228,20 @@ ENTRIES = {
         (Gaussian(), Gaussian(variance="shared"), Gaussian(var_smoothing=0.1)),
         anchor=SPREAD,
     ),
+    "multinormal": Entry(
+        "numeric",
+        _numbers,
+        DENSE,
+        (
+            Multinormal(),
+            Multinormal("full"),
+            Multinormal("diagonal"),
+            Multinormal("spherical"),
+            Multinormal(shrinkage=0.3),
+            Multinormal("full", shrinkage="auto"),
+        ),
+        anchor=((0, 1, 4), (3, 4, 0), (1, 0, 2)),
+    ),
     "bernoulli": Entry(
         "boolean", _signed, DENSE | SPARSE, (Bernoulli(), Bernoulli(0.0), Bernoulli(0.3), Bernoulli(threshold=0.5))
     ),
@@ -243,7 +259,11 @@ ENTRIES = {
         ),
     ),
     "multinomial": Entry(
-        "count", _amounts, DENSE | SPARSE, (Multinomial(), Multinomial(0.0), Multinomial(0.3)), holes=False
+        "count",
+        _amounts,
+        DENSE | SPARSE,
+        (Multinomial(), Multinomial(0.0), Multinomial(0.3), Multinomial(0.3, document_length=3.0)),
+        holes=False,
     ),
     "complement": Entry(
         "count",
@@ -275,7 +295,9 @@ ENTRIES = {
     ),
     # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
     "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
-    "lognormal": Entry("numeric", _positive, DENSE, (Lognormal(), Lognormal(0.1)), anchor=SPREAD),
+    "lognormal": Entry(
+        "numeric", _positive, {name: DENSE[name] for name in FLOATS}, (Lognormal(), Lognormal(0.1)), anchor=SPREAD
+    ),
     "exponential": Entry("numeric", _amounts, DENSE, (Exponential(), Exponential(0.3))),
     "zero_inflated": Entry(
         "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD

@@ -20,6 +20,7 @@ from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
 from tallybayes.estimators._checks import check_matrix, check_target, coded, unchanged_on_error
+from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
 from tallybayes.model import Model, Prior, Settings
@@ -29,7 +30,7 @@ from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count
 
 
-class BaseNB(ClassifierMixin, BaseEstimator):
+class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
     """A Naive Bayes classifier whose columns are all of one family.
 
     A subclass says which family its parameters describe (`_family`), what its prior is called (`_given_prior`) and
@@ -46,6 +47,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     _sparse: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnsUnlabelled._em_constraints,
         "prior_alpha": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integral, None],
     }
@@ -82,7 +84,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels. Rows may lack one (None, NaN, −1 among integers) if ``unlabelled`` says what to do then.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; 1 if not given.
 
@@ -91,13 +93,18 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         self : object
         """
         with unchanged_on_error(self):
+            before = getattr(self, "model_", None) if self.warm_start else None
             self._forget()
             self._validate_params()
+            X, y, sample_weight, known = self._sorted_out(*self._split(X, y), sample_weight)
             batch, self.classes_ = self._labelled(X, y, sample_weight, None)
-            if not batch.labels or not batch.labels.weight.any():
+            told = batch if known is None else batch.take(np.flatnonzero(known))
+            if not told.labels or not told.labels.weight.any():
                 raise DataError("Sample weights must contain at least one non-zero number.")
-            self._learn(batch)
-            self._choose_smoothing(batch)
+            self._learn(told)
+            self._choose_smoothing(told)
+            self._learn_unlabelled(batch, known, before)
+            self._calibrate_on(told)
         self._note_empty_columns()
         n_classes = len(self.classes_)
         if 2 * n_classes > batch.n_rows > 10:
@@ -126,6 +133,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
+        self._refuse_components("partial_fit")
         with unchanged_on_error(self):
             self._validate_params()
             known: NDArray[Any] | None = getattr(self, "classes_", None)
@@ -138,6 +146,10 @@ class BaseNB(ClassifierMixin, BaseEstimator):
                         f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
                     )
                 known = np.asarray(declared)
+            if self._nothing_told(y):
+                return self
+            X, y, sample_weight, holes = self._sorted_out(X, y, sample_weight)
+            self._refuse_holes(holes)
             batch, self.classes_ = self._labelled(X, y, sample_weight, known)
             self._learn(batch)
         return self
@@ -160,6 +172,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
             If the rows were not learned; the estimator is then unchanged.
         """
         check_is_fitted(self)
+        self._refuse_guesses("unlearn")
         with unchanged_on_error(self):
             batch, _ = self._labelled(X, y, sample_weight, self.classes_)
             before, self.model_ = self.model_, self.model_.unlearn(batch, self.n_jobs)
@@ -175,7 +188,17 @@ class BaseNB(ClassifierMixin, BaseEstimator):
                 names = ", ".join(repr(self.tally_.schema.columns[block.columns[j]].name) for j in empty[:5])
                 warnings.warn(f"no value at all in column {names}: it is no evidence", ColumnWarning, stacklevel=3)
 
+    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Hook for labels that are a column of the table."""
+        return X, y
+
+    def _calibrate_on(self, batch: Rows) -> None:
+        """Hook for what is fitted to the finished model."""
+
     def _forget(self) -> None:
+        for name in ("_group", "_guessed"):
+            if hasattr(self, name):
+                delattr(self, name)
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
@@ -273,7 +296,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         batch = self._rows(X)
-        return self._output(self.model_.log_joint(batch, self.n_jobs), batch)
+        return self._output(self._pooled(self.model_.log_joint(batch, self.n_jobs)), batch)
 
     def _output(self, values: Array, batch: Rows) -> Array:
         """Hook for estimators that answer in the precision of their input."""
@@ -307,6 +330,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         float
         """
         check_is_fitted(self)
+        self._refuse_components("log_likelihood")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.log_likelihood(batch, self.n_jobs)
 
@@ -324,6 +348,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes, n_features)
         """
         batch = self._rows(X)
+        self._refuse_components("contributions")
         return self.model_.contributions(batch)
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -341,6 +366,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
+        self._refuse_components("leave_one_out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
 
@@ -364,6 +390,8 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         Evaluation
         """
         check_is_fitted(self)
+        if not (isinstance(method, str) and method == "test"):
+            self._refuse_components("leave-one-out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         if not isinstance(method, str):
             folds = int(method) if isinstance(method, Integral) else np.asarray(method)
@@ -375,7 +403,8 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         assert batch.labels is not None
         assert batch.labels.codes is not None
         log_posterior = self.model_.log_posterior(batch, self.n_jobs)
-        return evaluate.score(log_posterior, batch.labels.codes, self.model_.schema.classes, batch.labels.weight)
+        classes = tuple(self.classes_.tolist())
+        return evaluate.score(log_posterior, batch.labels.codes, classes, batch.labels.weight)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows from the model.
@@ -392,7 +421,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         """
         _, drawn, codes = self._drawn(n_samples, random_state)
         x = drawn[self._block]
-        return getattr(x, "matrix", x), self.classes_[codes]
+        return getattr(x, "matrix", x), self._class_of(codes)
 
     def _drawn(self, n: int, random_state: Any) -> tuple[np.random.Generator, dict[str, Matrix], NDArray[np.int64]]:
         check_is_fitted(self)
@@ -463,6 +492,8 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         if differing:
             raise SettingError(f"only estimators of equal settings add; these differ in {', '.join(differing)}")
         self._refuse_auto("two tallies")
+        for each in (self, other):
+            each._refuse_guesses("adding")
         both = clone(self)
         vars(both).update(self._remembered_with(other))
         both._adopt(self.tally_ + other.tally_, like=self.classes_)
@@ -487,7 +518,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     @property
     def class_count_(self) -> Array:
         """Weight of the rows of each class, shape (n_classes,)."""
-        return self.model_.tally.class_weight
+        return self._pooled_weight(self.model_.tally.class_weight)
 
     @property
     def n_parameters_(self) -> int:
@@ -510,6 +541,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         return self._linear()[1]
 
     def _linear(self) -> tuple[Array, Array]:
+        self._refuse_components("the linear view")
         weights, bias = self.model_.settings.families[self._block].linear(self.model_.parameters[self._block])
         bias = bias + self.model_.log_prior
         if not np.isfinite(bias).all():
@@ -554,6 +586,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         estimator
         """
         check_is_fitted(self)
+        self._refuse_components("with_prior")
         if not isinstance(prior, (str, Mapping)):
             prior = given_prior(prior, self.classes_)
         changed = clone(self)

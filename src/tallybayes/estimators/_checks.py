@@ -57,7 +57,7 @@ def check_target(y: Any) -> NDArray[Any]:
     if labels.dtype.kind == "f":
         if np.isnan(labels).any():
             row = int(np.flatnonzero(np.isnan(labels))[0])
-            raise DataError(f"Input y contains NaN: row {row} has no label; leave such rows out")
+            raise _without_label(row)
         if np.isinf(labels).any():
             raise DataError("Input y contains infinity or a value too large for a label")
         if (labels != np.floor(labels)).any():
@@ -69,15 +69,25 @@ def check_target(y: Any) -> NDArray[Any]:
     return labels
 
 
+def _without_label(row: int) -> DataError:
+    return DataError(
+        f"Input y contains NaN or None: row {row} has no label; leave such rows out (unlabelled='ignore'), or learn "
+        "from them too (unlabelled='em')"
+    )
+
+
 def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The classes, those that occur if none are given, and the class code of each label."""
     if classes is not None:
+        holes = [i for i, label in enumerate(labels.tolist()) if is_hole(label)] if labels.dtype.kind == "O" else []
+        if holes:
+            raise _without_label(holes[0])
         return classes, encode_labels(labels, classes)
     classes, codes = factorise(labels)
     if not len(classes):
         raise DataError("Input y contains NaN or None only: no row has a label")
     if codes.min() < 0:
-        encode_labels(labels, classes)  # says which row has no label
+        raise _without_label(int(np.argmin(codes)))
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         classes = classes.astype(str)
     return classes, codes

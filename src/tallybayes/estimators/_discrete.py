@@ -18,9 +18,11 @@ from tallybayes.model import Model, Prior, Settings
 from tallybayes.smoothing import best_alpha
 
 
-def _alpha_is_a_number(estimator: Any) -> bool:
+def _all_is_given(estimator: Any) -> bool:
     if isinstance(estimator.alpha, str) and estimator.alpha == "auto":
         raise NotAvailableError("alpha='auto' looks at all rows at once: use fit, or give alpha a number")
+    if isinstance(getattr(estimator, "document_length", None), str):
+        raise NotAvailableError("document_length='auto' looks at all rows at once: use fit, or give it a number")
     return True
 
 
@@ -65,7 +67,7 @@ class DiscreteNB(BaseNB):
     def _set_prior(self, prior: Any) -> None:
         self.fit_prior, self.class_prior = prior != "uniform", None if isinstance(prior, str) else prior
 
-    @available_if(_alpha_is_a_number)  # type: ignore[untyped-decorator]
+    @available_if(_all_is_given)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         return super().partial_fit(X, y, classes, sample_weight)
 

@@ -42,6 +42,24 @@ class CategoricalNB(DiscreteNB):
         Pseudocount of every class in the learned prior.
     n_jobs : int, default=None
         Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
+        likeliest.
+    components_per_class : int, default=1
+        Mixture components of each class, with "em".
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool, default=False
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool, default=False
+        Keep `responsibilities_`, what share of each row each class (or component) got.
+    verbose : int, default=0
+        Print every step.
 
     Attributes
     ----------
@@ -54,6 +72,10 @@ class CategoricalNB(DiscreteNB):
         The chosen pseudocount, with ``alpha="auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
+    log_likelihood_path_ : ndarray of shape (n_iter_,)
+        Penalised log likelihood after each step; it never falls.
     model_ : Model
     tally_ : Tally
     n_parameters_, n_joint_parameters_ : int
@@ -88,6 +110,14 @@ class CategoricalNB(DiscreteNB):
         unseen: Literal["ignore", "smooth"] = "ignore",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -97,6 +127,8 @@ class CategoricalNB(DiscreteNB):
         self.unseen = unseen
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
 
     def _family(self) -> Categorical:
         return Categorical(self._alpha(), self.unseen)

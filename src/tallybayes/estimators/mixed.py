@@ -103,6 +103,24 @@ class NaiveBayes(BaseNB):
         Missing columns are an error, not holes.
     n_jobs : int, optional
         Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other. "em" makes the model the classical one.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
+        likeliest.
+    components_per_class : int, default=1
+        Mixture components of each class, with "em".
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool, default=False
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool, default=False
+        Keep `responsibilities_`, what share of each row each class (or component) got.
+    verbose : int, default=0
+        Print every step.
 
     Attributes
     ----------
@@ -120,6 +138,10 @@ class NaiveBayes(BaseNB):
         What the last `unlearn` removed.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
+    log_likelihood_path_ : ndarray of shape (n_iter_,)
+        Penalised log likelihood after each step; it never falls.
     model_ : Model
     tally_ : Tally
     n_parameters_, n_joint_parameters_ : int
@@ -182,6 +204,14 @@ class NaiveBayes(BaseNB):
         decay: float = 1.0,
         strict: bool = False,
         n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.kind = kind
         self.family = family
@@ -202,6 +232,8 @@ class NaiveBayes(BaseNB):
         self.decay = decay
         self.strict = strict
         self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
 
     # ------------------------------------------------------------------------------------------ learning
 
@@ -245,17 +277,32 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
+        self._refuse_components("partial_fit")
         if isinstance(self.alpha, str) or self.calibration is not None:
             raise SettingError("alpha='auto' and calibration look at all rows at once: use fit, or leave them out")
         with unchanged_on_error(self):
             self._validate_params()
-            batch, seen = self._labelled(X, self._one_target(y, target), sample_weight, None, whole=False)
+            X, y = self._split(X, self._one_target(y, target))
+            if self._nothing_told(y):
+                return self
+            X, y, sample_weight, holes = self._sorted_out(X, y, sample_weight)
+            self._refuse_holes(holes)
+            batch, seen = self._labelled(X, y, sample_weight, None, whole=False)
             past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
             tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
             expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
             known = Schema(tally.schema.columns, united(tally.schema.classes, expected))
             self._adopt(tally.align(known), like=seen)
         return self
+
+    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if not isinstance(y, str):
+            return X, y
+        self._target: str | None = y  # the name of a column of the table
+        return split_target(X, y)
+
+    def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Table:
+        return read_table(X).take(rows)
 
     def _one_target(self, y: Any, target: str | None) -> Any:
         if y is not None and target is not None:
@@ -265,14 +312,16 @@ class NaiveBayes(BaseNB):
     def _learn(self, batch: Rows) -> None:
         settings = self._settings(batch.schema)
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
+        # Weights and pairs are fitted to labels; what unlabelled rows are shared by has to be a likelihood.
+        classical = self.classical or self.unlabelled == "em"
         few = batch.n_rows < LEAST_ROWS
-        if few and not self.classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
+        if few and not classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
             warnings.warn(
-                f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from, so the model is the classical one",
+                f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
                 UserWarning,
                 stacklevel=4,
             )
-        if self.classical or few or len(self.classes_) < 2:
+        if classical or few or len(self.classes_) < 2:
             self.model_ = Model(settings, count(batch, settings.families, self.n_jobs))
             return
         assert isinstance(batch, TableBatch)
@@ -290,9 +339,8 @@ class NaiveBayes(BaseNB):
         for name, places in blocks_of(schema, family).items():
             for j, p in enumerate(places):
                 column = schema.columns[p]
-                if column.name in family or column.kind == "count":
-                    told[column.name] = for_columns(settings.families[name], [j])
-                elif self.alpha is not None and name == "categorical":
+                smoothed = self.alpha is not None and name == "categorical"
+                if smoothed or column.name in family or column.kind == "count":
                     told[column.name] = for_columns(settings.families[name], [j])
         category = (
             Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
@@ -303,7 +351,7 @@ class NaiveBayes(BaseNB):
         self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
     ) -> tuple[TableBatch, NDArray[Any]]:
         if isinstance(y, str):  # the name of a column of the table
-            self._target: str | None = y
+            self._target = y
             X, y = split_target(X, y)
         labels = check_target(y)
         table = read_table(X)
@@ -411,6 +459,7 @@ class NaiveBayes(BaseNB):
         NaiveBayes
         """
         check_is_fitted(self)
+        self._refuse_components("select")
         if isinstance(columns, str):
             raise SettingError(f"select takes a list of columns: [{columns!r}]")
         smaller = clone(self).set_params(calibration=None)  # it was fitted to the evidence of all columns
@@ -464,10 +513,11 @@ class NaiveBayes(BaseNB):
         ):
             self.alpha_ = best_alpha(self.model_, "categorical", batch, self.n_jobs)
             self.model_ = with_alpha(self.model_, "categorical", self.alpha_)
-        if self.calibration is not None:
-            self._calibrate(batch)
 
-    def _calibrate(self, batch: Rows) -> None:
+    def _calibrate_on(self, batch: Rows) -> None:
+        if self.calibration is None:
+            return
+        self._refuse_components("calibration")
         step = max(1, -(-batch.n_rows // MOST_ROWS))
         rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
         assert rows.labels is not None
@@ -562,6 +612,7 @@ class NaiveBayes(BaseNB):
         if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
             row = [{**dict.fromkeys(self.schema_.names), **row}]  # what is not told is missing
         batch = self._rows(row)
+        self._refuse_components("explain")
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
@@ -583,6 +634,7 @@ class NaiveBayes(BaseNB):
         PriorShift
         """
         batch = self._rows(X)
+        self._refuse_components("estimate_prior")
         return estimate_prior(self.model_, batch, n_jobs=self.n_jobs, **options)
 
     def sample(
@@ -625,7 +677,7 @@ class NaiveBayes(BaseNB):
                         values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
                 columns[column.name] = values
         in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
-        return table_like(in_order, getattr(self, "_made_by", "dict")), self.classes_[codes]
+        return table_like(in_order, getattr(self, "_made_by", "dict")), self._class_of(codes)
 
     def _share_present(self, block: str, column: int) -> Array:
         """Share of the rows of each class (K,) in which a column has a value."""
@@ -644,7 +696,8 @@ class NaiveBayes(BaseNB):
 
     def _class_table(self) -> list[tuple[str, str, str]]:
         """Name, rows and prior of the classes; where they are very many, the commonest."""
-        prior, commonest = np.exp(self.model_.log_prior), np.argsort(-self.class_count_, kind="stable")[:MOST_SHOWN]
+        prior = self._pooled_weight(np.exp(self.model_.log_prior))
+        commonest = np.argsort(-self.class_count_, kind="stable")[:MOST_SHOWN]
         shown = [(str(self.classes_[k]), amount(self.class_count_[k]), f"{prior[k]:.4f}") for k in np.sort(commonest)]
         hidden = len(self.classes_) - len(shown)
         return shown if not hidden else [*shown, (f"and {plural(hidden, 'other class')}", "", "")]

@@ -10,13 +10,15 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.batch import Array
-from tallybayes.errors import NotAvailableError
+from tallybayes.batch import Array, Rows
+from tallybayes.em import Learned
+from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.complement import Complement
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.model import Prior, checked_prior
+from tallybayes.smoothing import best_document_length
 
 
 class CountsNB(DiscreteNB):
@@ -53,10 +55,31 @@ class MultinomialNB(CountsNB):
         Learn P(y) from the data; otherwise all classes are alike.
     class_prior : array-like of shape (n_classes,), default=None
         P(y) of each class, if given.
+    document_length : float or "auto", optional
+        Scale the counts of each document to this sum before they are counted or scored, so that a long document is
+        no surer than a short one. "auto" takes the length that makes the labels of left-out rows likeliest.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the learned prior.
     n_jobs : int, default=None
         Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
+        likeliest.
+    components_per_class : int, default=1
+        Mixture components of each class, with "em".
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool, default=False
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool, default=False
+        Keep `responsibilities_`, what share of each row each class (or component) got.
+    verbose : int, default=0
+        Print every step.
 
     Attributes
     ----------
@@ -66,8 +89,14 @@ class MultinomialNB(CountsNB):
         Count, and log share, of each class and word.
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
+    document_length_ : float or None
+        The chosen length, with ``document_length="auto"``; None where documents are best as they are.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
+    log_likelihood_path_ : ndarray of shape (n_iter_,)
+        Penalised log likelihood after each step; it never falls.
     model_ : Model
     tally_ : Tally
     n_parameters_ : int
@@ -84,6 +113,11 @@ class MultinomialNB(CountsNB):
 
     _block = "multinomial"
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DiscreteNB._parameter_constraints,
+        "document_length": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
+    }
+
     def __init__(
         self,
         *,
@@ -91,18 +125,43 @@ class MultinomialNB(CountsNB):
         force_alpha: bool = True,
         fit_prior: bool = True,
         class_prior: Any = None,
+        document_length: Any = None,
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.document_length = document_length
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
 
     def _family(self) -> Multinomial:
-        return Multinomial(self._alpha())
+        length = self.document_length
+        if isinstance(length, str):
+            length = getattr(self, "document_length_", None)
+        return Multinomial(self._alpha(), None if length is None else float(length))
+
+    def _choose_smoothing(self, batch: Rows) -> None:
+        if isinstance(self.document_length, str):
+            self.document_length_, self.model_ = best_document_length(self.model_, self._block, batch, self.n_jobs)
+        super()._choose_smoothing(batch)
+
+    def _refuse_auto(self, of: str) -> None:
+        super()._refuse_auto(of)
+        if isinstance(self.document_length, str):
+            raise SettingError(f"document_length='auto' is chosen by looking at rows, not at {of}; give it a number")
 
     @property
     def feature_log_prob_(self) -> Array:
@@ -135,6 +194,24 @@ class ComplementNB(CountsNB):
         Only tells `class_log_prior_`.
     n_jobs : int, default=None
         Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
+        likeliest.
+    components_per_class : int, default=1
+        Mixture components of each class, with "em".
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool, default=False
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool, default=False
+        Keep `responsibilities_`, what share of each row each class (or component) got.
+    verbose : int, default=0
+        Print every step.
 
     Attributes
     ----------
@@ -148,6 +225,8 @@ class ComplementNB(CountsNB):
         The chosen pseudocount, with ``alpha="auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
     model_ : Model
     tally_ : Tally
     n_parameters_ : int
@@ -176,6 +255,14 @@ class ComplementNB(CountsNB):
         norm: bool = False,
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -184,6 +271,8 @@ class ComplementNB(CountsNB):
         self.norm = norm
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
 
     def _family(self) -> Complement:
         return Complement(self._alpha(), bool(self.norm))
@@ -203,6 +292,14 @@ class ComplementNB(CountsNB):
     def log_likelihood(self) -> Any:
         """Not available: complement weights are no probability of x."""
         raise NotAvailableError(NO_EVIDENCE)
+
+    @property
+    def log_likelihood_path_(self) -> Any:  # type: ignore[override]
+        """Not available: complement weights are no probability of x, so "em" has no likelihood to climb."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    def _keep_path(self, found: Learned) -> None:
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
 
     def with_prior(self, prior: Any) -> Any:
         """Not available: complement weights use no prior."""
@@ -244,6 +341,24 @@ class PoissonNB(CountsNB):
         Pseudocount of every class in the learned prior.
     n_jobs : int, default=None
         Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
+        likeliest.
+    components_per_class : int, default=1
+        Mixture components of each class, with "em".
+    max_iter : int, default=100
+        Most steps of "em".
+    tol : float, default=1e-3
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool, default=False
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool, default=False
+        Keep `responsibilities_`, what share of each row each class (or component) got.
+    verbose : int, default=0
+        Print every step.
 
     Attributes
     ----------
@@ -255,6 +370,10 @@ class PoissonNB(CountsNB):
         The chosen pseudocount, with ``alpha="auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
+    log_likelihood_path_ : ndarray of shape (n_iter_,)
+        Penalised log likelihood after each step; it never falls.
     model_ : Model
     tally_ : Tally
     n_parameters_ : int
@@ -286,12 +405,22 @@ class PoissonNB(CountsNB):
         class_prior: Any = None,
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
 
     def _family(self) -> Poisson:
         return Poisson(self._alpha())

@@ -11,6 +11,7 @@ from tallybayes.families.hierarchical import Hierarchical
 from tallybayes.families.kernel import Kernel
 from tallybayes.families.lognormal import Lognormal
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.multinormal import Multinormal
 from tallybayes.families.pair import Pair
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.zero_inflated import ZeroInflated
@@ -31,6 +32,7 @@ FAMILIES: dict[str, type] = {
         Exponential,
         ZeroInflated,
         Pair,
+        Multinormal,
     )
 }
 
@@ -50,6 +52,7 @@ __all__ = [
     "Kernel",
     "Lognormal",
     "Multinomial",
+    "Multinormal",
     "Pair",
     "Poisson",
     "ZeroInflated",

@@ -41,6 +41,9 @@ class Family(Protocol):
     def log_base(self, x: Any) -> Array:
         """The part (n,) of the log probability that is the same for every class and left out of `log_prob`."""
 
+    def log_penalty(self, params: Any) -> float:
+        """Log density of the parameters under the prior whose mode `estimate` is, up to a constant."""
+
     def linear(self, params: Any) -> tuple[Array, Array]:
         """Weights (K, d) and bias (K,) whose linear score is `log_prob` up to a term that all classes share."""
 
@@ -101,6 +104,12 @@ def quiet_log(values: Array) -> Array:
     """The logarithm, with −inf for zero and no warning: a true zero is meant."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
+
+
+def weighed_logs(amount: Array, logs: Array) -> float:
+    """Σ amount·log, where nothing times anything is nothing."""
+    with np.errstate(invalid="ignore"):
+        return float(np.where(amount > 0, amount * logs, 0.0).sum())
 
 
 def left_of(have: Array, taken: Array | float) -> Array:

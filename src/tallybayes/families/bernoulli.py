@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import DataError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, weighed_logs
 from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
 from tallybayes.tally import Counts
 
@@ -149,6 +149,11 @@ class Bernoulli:
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Chances) -> float:
+        assert params.finite.offset is not None
+        alpha = per_column(self.alpha, len(params.finite.slope))[:, None]
+        return weighed_logs(alpha, params.log_yes + params.finite.offset)
 
     def linear(self, params: Chances) -> tuple[Array, Array]:
         return params.weights()

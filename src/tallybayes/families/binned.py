@@ -8,6 +8,7 @@ alone, by dynamic programming. The merged counts are then smoothed as hierarchic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,7 +61,7 @@ class Binned:
     def estimate(self, summary: Counts) -> Bins:
         assert summary.n_levels is not None
         start = kernels.starts(summary.n_levels)
-        cells = [slice(a, b) for a, b in zip(start[:-1], start[1:], strict=True)]
+        cells = [slice(a, b) for a, b in pairwise(start.tolist())]
         groups = [partition(summary.count[:, c].T) for c in cells]
         n_groups = np.array([g[-1] + 1 for g in groups], dtype=np.int64)
         group = np.concatenate(groups) if groups else np.zeros(0, dtype=np.int64)
@@ -79,9 +80,10 @@ class Binned:
     def leave_one_out(self, summary: Counts, params: Bins, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
         start = kernels.starts(summary.n_levels)[:-1]
-        inside = (x.matrix >= 0) & (x.matrix < summary.n_levels)
-        codes = np.where(inside, params.group[start + np.where(inside, x.matrix, 0)], x.matrix)
-        codes = np.where(inside | (x.matrix == MISSING), codes, params.n_groups)  # still none of the bins
+        fine = x.matrix.astype(np.int64)
+        inside = (fine >= 0) & (fine < summary.n_levels)
+        codes = np.where(inside, params.group[start + np.where(inside, fine, 0)], fine)
+        codes = np.where(inside | (fine == MISSING), codes, params.n_groups)  # still none of the bins
         merged = _merged(summary, params.group, params.n_groups)
         return pooled_leave_one_out(
             merged, Codes(codes, params.n_groups), labels, per_column(self.strength, x.shape[1]), 1.0
@@ -89,6 +91,9 @@ class Binned:
 
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Bins) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Bins) -> tuple[Array, Array]:
         raise NotAvailableError("steps are not linear in x; use family 'gaussian' with variance='shared'")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log
+from tallybayes.families._family import left_of, per_column, quiet_log, weighed_logs
 from tallybayes.families._tables import Tables, coded_counts, column_sums, each_column
 from tallybayes.tally import Counts
 
@@ -117,6 +117,12 @@ class Categorical:
 
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Tables) -> float:
+        n_cells = np.diff(params.start)
+        alpha = np.repeat(per_column(self.alpha, len(n_cells)), n_cells)
+        alpha[params.start[1:] - 1] = 0.0  # the cell for unseen values is no level
+        return weighed_logs((alpha / params.sharing)[:, None], params.table)
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError(

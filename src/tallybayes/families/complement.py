@@ -111,6 +111,9 @@ class Complement:
             "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
         )
 
+    def log_penalty(self, params: Rivals) -> float:
+        return 0.0
+
     def linear(self, params: Rivals) -> tuple[Array, Array]:
         return params.weights()
 

@@ -78,6 +78,9 @@ class Exponential:
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.zeros(len(x))
 
+    def log_penalty(self, params: Means) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Means) -> tuple[Array, Array]:
         return params.weights()
 

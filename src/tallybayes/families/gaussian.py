@@ -117,6 +117,9 @@ class Gaussian:
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.zeros(len(x))
 
+    def log_penalty(self, params: Normals) -> float:
+        return 0.0  # the floor is the mode of no prior
+
     def linear(self, params: Normals) -> tuple[Array, Array]:
         if self.variance != "shared":
             raise NotAvailableError(

@@ -1,7 +1,7 @@
 """Hierarchical: one of a list of levels, smoothed towards how common the level is over all classes.
 
-θ_kc = (n_kc + s·p_c) / (n_k + s) with p_c = (n_c + 1/C) / (N + 1): a level that a class has seldom met says what it says
-of everybody, which is nothing. So zip codes and other long lists of levels do not pass chance for evidence.
+θ_kc = (n_kc + s·p_c) / (n_k + s) with p_c = (n_c + 1/C) / (N + 1): a level that a class has seldom met says what it
+says of everybody, which is nothing. So zip codes and other long lists of levels do not pass chance for evidence.
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ class Hierarchical:
 
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a table of levels is linear in one-hot columns, not in the codes")

@@ -1,7 +1,7 @@
 """Kernel: numbers counted in fine bins, each row's weight spread over the neighbouring bins.
 
-ñ_kb = Σ_b' n_kb' · φ((b − b') / h), normalised over b, and from there as hierarchical smoothing: the density has any shape,
-and h (in bins, of which each holds about as many rows) says how smooth it is. With h = 0 every bin stands alone.
+ñ_kb = Σ_b' n_kb' · φ((b − b') / h), normalised over b, and from there as hierarchical smoothing: the density has any
+shape, and h (in bins, of which each holds about as many rows) says how smooth it is. With h = 0 every bin stands alone.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ class Kernel:
 
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
+
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a curve of any shape is not linear in x; use family 'gaussian' with variance='shared'")

@@ -62,6 +62,9 @@ class Lognormal:
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.asarray(-np.nansum(_logs(x), axis=1))  # d log x / dx = 1 / x
 
+    def log_penalty(self, params: Normals) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Normals) -> tuple[Array, Array]:
         raise NotAvailableError("a lognormal column is not linear in x")
 

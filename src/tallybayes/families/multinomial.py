@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, totals
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, totals, weighed_logs
 from tallybayes.families._linear import (
     Linear,
     Slopes,
@@ -52,6 +52,8 @@ class Multinomial:
     ----------
     alpha : float or tuple of float, default=1.0
         Pseudocount of every word; one number, or one a column.
+    document_length : float, optional
+        Scale the counts of each row so that they sum to this: a long document then says no more than a short one.
 
     Examples
     --------
@@ -64,10 +66,11 @@ class Multinomial:
     """
 
     alpha: float | tuple[float, ...] = 1.0
+    document_length: float | None = None
     name: ClassVar[str] = "multinomial"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
-        return bag_of_words(x, labels, n_classes)
+        return bag_of_words(of_length(x, self.document_length), labels, n_classes)
 
     def estimate(self, summary: Counts) -> Words:
         alpha = per_column(self.alpha, summary.count.shape[1])
@@ -78,13 +81,14 @@ class Multinomial:
         return Words(Slopes(np.where(absent, 0.0, log_theta)), vetoes(absent), log_theta, summary)
 
     def log_prob(self, params: Words, x: NDArray[Any] | Csr) -> Array:
-        return params.log_prob(x)
+        return params.log_prob(of_length(x, self.document_length))
 
     def contributions(self, params: Words, x: NDArray[Any] | Csr) -> Array:
-        return params.contributions(x)
+        return params.contributions(of_length(x, self.document_length))
 
     def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
+        x = of_length(x, self.document_length)
         out, k, n_words = params.log_prob(x), labels.codes, summary.count.shape[1]
         words, length = kernels.words_without(sparse_of(x), labels, summary.count.T, pseudocounts(self.alpha))
         mass = left_of(params.total[k], labels.weight * length) + per_column(self.alpha, n_words).sum()
@@ -96,9 +100,17 @@ class Multinomial:
         return out
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        x = of_length(x, self.document_length)
         return log_factorials(row_totals(x)[:, None]) - log_factorials(x)
 
+    def log_penalty(self, params: Words) -> float:
+        return weighed_logs(per_column(self.alpha, len(params.log_theta))[:, None], params.log_theta)
+
     def linear(self, params: Words) -> tuple[Array, Array]:
+        if self.document_length is not None:
+            raise NotAvailableError(
+                "counts scaled to one length are not linear in the counts; use document_length=None"
+            )
         return params.weights()
 
     def sample(self, params: Words, codes: NDArray[Any], rng: np.random.Generator) -> Array:
@@ -112,6 +124,21 @@ class Multinomial:
         raise NotAvailableError(
             "documents can be of any length, so their full joint has no finite number of parameters"
         )
+
+
+def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr:
+    """The rows with their counts scaled to one sum; empty rows stay empty, and bad counts are left for the kernels."""
+    if length is None:
+        return x
+    values = np.asarray(x.data if isinstance(x, Csr) else x, dtype=np.float64)
+    if not (values >= 0).all() or np.isinf(values).any():
+        return x
+    if not isinstance(x, Csr):
+        total = values.sum(axis=1, keepdims=True)
+        return values * (length / np.where(total > 0, total, 1.0))
+    entries = np.diff(x.start)
+    total = np.bincount(np.repeat(np.arange(len(entries)), entries), weights=values, minlength=len(entries))
+    return Csr(values * np.repeat(length / np.where(total > 0, total, 1.0), entries), x.column, x.start, x.n_columns)
 
 
 def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:

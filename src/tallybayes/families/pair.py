@@ -89,6 +89,9 @@ class Pair:
     def log_base(self, x: Codes) -> Array:
         return np.zeros(x.shape[0])
 
+    def log_penalty(self, params: Tables) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
+
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("pairs are linear in their combinations, not in the codes")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, totals
+from tallybayes.families._family import left_of, per_column, quiet_log, totals, weighed_logs
 from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
 from tallybayes.tally import Counts
 
@@ -89,6 +89,10 @@ class Poisson:
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         return -log_factorials(x)
+
+    def log_penalty(self, params: Rates) -> float:
+        alpha = per_column(self.alpha, params.rate.shape[1])
+        return weighed_logs(alpha, quiet_log(params.rate) - params.rate)
 
     def linear(self, params: Rates) -> tuple[Array, Array]:
         return params.weights()

@@ -7,7 +7,7 @@ yes-or-no for being zero and one for the others, to which a zero is a hole.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ class Spiked:
         return {**self.other.arrays(), **rest}
 
 
-class SpikedParameters(NamedTuple):
+@dataclass(frozen=True)
+class SpikedParameters:
     """Parameters of both families."""
 
     other: Any
@@ -120,6 +121,9 @@ class ZeroInflated:
 
     def log_base(self, x: NDArray[Any]) -> Array:
         return self._families[1].log_base(_split(x)[1])
+
+    def log_penalty(self, params: SpikedParameters) -> float:
+        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: SpikedParameters) -> tuple[Array, Array]:
         raise NotAvailableError("a spike is not linear in x")

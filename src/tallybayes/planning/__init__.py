@@ -275,7 +275,7 @@ def _left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]],
 
 @dataclass(frozen=True)
 class _Weighed:
-    """Weights of the columns, whether they are worth keeping, and the losses with them of the rows they are judged on."""
+    """Weights of the columns, whether they are worth keeping, and the losses of the rows they were judged on."""
 
     weights: Array
     kept: bool
@@ -360,7 +360,8 @@ def _paired(
     }
     record = EvidenceWeights(heard, float(weights[0]))
     tally = both.joined(model.tally, kept_names)
-    note = f"{plural(len(kept), 'pair')} of {plural(len(paired) * (len(paired) - 1) // 2, 'candidate')}; weights learned from {plural(sample.n_rows, 'row')}"
+    tried = plural(len(paired) * (len(paired) - 1) // 2, "candidate")
+    note = f"{plural(len(kept), 'pair')} of {tried}; weights learned from {plural(sample.n_rows, 'row')}"
     plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note))
     return plan, Model(plan.settings(tally.schema, model.settings), tally)
 

@@ -1,7 +1,7 @@
 """Where the fine bins of a number begin.
 
-Edges are the simplest binary fractions between neighbouring quantiles. Tables that were looked at apart so share most of
-their edges, and where they do not, their tallies still meet exactly in the edges that both have.
+Edges are the simplest binary fractions between neighbouring quantiles. Tables that were looked at apart so share most
+of their edges, and where they do not, their tallies still meet exactly in the edges that both have.
 """
 
 from __future__ import annotations

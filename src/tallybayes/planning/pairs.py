@@ -2,8 +2,8 @@
 
 A pair earns its place by what leave-one-out shows: how much the log likelihood of the labels would rise if its evidence
 were added to the model as it is, to second order g² / 2h (g the slope and h the curvature in the pair's weight). The
-largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats more than that: chance does it to
-one table in twenty.
+largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats more than that: chance does it
+to one table in twenty.
 """
 
 from __future__ import annotations

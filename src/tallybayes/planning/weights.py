@@ -1,9 +1,9 @@
 """How much of its evidence each column is to be believed, learned from leave-one-out evidence.
 
-Maximises Σ_n r_n log P(y_n | x_n) − λ Σ_d (w_d − c_d)² over w ≥ 0, where the scores are w_0·log P(y) + Σ_d w_d·e_nkd and
-e_nkd = log P(x_nd | k) as if row n had not been learned. The centre c is 1, what Naive Bayes assumes, and 0 for pairs,
-what independence says. Concave, so Newton's method with the exact slope and curvature finds the maximum in a few steps; λ
-keeps it finite.
+Maximises Σ_n r_n log P(y_n | x_n) − λ Σ_d (w_d − c_d)² over w ≥ 0, where the scores are w_0·log P(y) + Σ_d w_d·e_nkd
+and e_nkd = log P(x_nd | k) as if row n had not been learned. The centre c is 1, what Naive Bayes assumes, and 0 for
+pairs, what independence says. Concave, so Newton's method with the exact slope and curvature finds the maximum in a few
+steps; λ keeps it finite.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _losses(against: Array) -> Array:
 def learn(
     rows: LeftOut, centre: Array, start: Array | None = None, pull: float = PULL, fixed: int | None = None
 ) -> Array:
-    """Return the weights (1 + P,) that foretell the labels best, the prior's first; the first ``fixed`` stay as they are.
+    """Return the weights (1 + P,) that foretell the labels best, the prior's first; ``fixed`` of them stay as they are.
 
     Projected Newton steps: weights that are at zero and would fall stay there, the others take the step that the slope
     and the curvature suggest, shortened until the loss falls.

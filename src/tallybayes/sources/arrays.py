@@ -20,6 +20,7 @@ MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a
 
 KINDS: dict[str, Kind] = {
     "gaussian": "numeric",
+    "multinormal": "numeric",
     "bernoulli": "boolean",
     "categorical": "category",
     "multinomial": "count",

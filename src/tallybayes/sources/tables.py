@@ -205,7 +205,7 @@ class TableBatch:
         return numbers
 
     def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
-        """Codes of a range of rows: levels, bins or the combinations of two columns; ``parts`` keeps those for others."""
+        """Codes of a range of rows: levels, bins or combinations of two columns; ``parts`` keeps those for others."""
         if column.parts is not None:
             for part in column.parts:
                 if part.name not in parts:
