@@ -1,8 +1,8 @@
 """How good the predictions are on real tables: NaiveBayes as it comes beside the textbook and other models.
 
-Every contestant keeps one setting for all tables, and none is chosen by looking at test rows. The figures of a table are
-those of all its test rows together. Khiops takes part if the environment variable TALLYBAYES_KHIOPS names a Python that
-has it.
+Every contestant keeps one setting for all tables, and none is chosen by looking at test rows. The figures of a table
+are those of all its test rows together. Khiops takes part if the environment variable TALLYBAYES_KHIOPS names a Python
+that has it.
 """
 
 from __future__ import annotations

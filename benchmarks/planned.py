@@ -26,14 +26,16 @@ def adult(bench: Bench) -> Iterator[Row]:
     yield limit(f"fit, adult {len(X):,} × {X.shape[1]}", textbook, ours, 2)
     (textbook, ours), _ = bench.best(lambda: plain.predict_proba(X), lambda: model.predict_proba(X))
     note = f"{len(X) / ours:,.0f} rows a second; 200,000 are asked for"
-    yield limit("predict_proba, same", textbook, ours, len(X) / 200_000, note=note)
+    yield limit("predict_proba, same", textbook, ours, round(len(X) / 200_000, 3), note=note)
 
 
 def covtype(bench: Bench) -> Iterator[Row]:
     """Fit of 581,012 rows with 7 classes; the peak is that of the whole process, table included."""
     if "covtype" not in available():
         return
-    textbook, ours = ([float(n) for n in fresh("-m", "benchmarks.planned", who).split()] for who in ("textbook", "ours"))
+    textbook, ours = (
+        [float(n) for n in fresh("-m", "benchmarks.planned", who).split()] for who in ("textbook", "ours")
+    )
     yield limit("fit, covtype 581,012 × 54", textbook[0], ours[0], 60)
     yield limit("peak memory of that process", textbook[1], ours[1], 2048, "MB")
 

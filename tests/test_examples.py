@@ -20,6 +20,7 @@ PRINTED = {
     "09_missing_labels.py": "  and the others         0.982   weight 1.0",
     "10_clusters.py": "  1: 123 Gentoo",
     "11_discriminant.py": "Two sites add up to the whole: True",
+    "12_weights.py": "weighed, pairs     0.8137    0.4107  0.0201",
 }
 
 
