@@ -1,11 +1,12 @@
 """``python -m benchmarks NAME``: run the benchmark of that name and print a line for each piece of work."""
 
 import argparse
+import sys
 from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "files", "accuracy", "em")
+NAMES = ("core", "tables", "files", "planned", "accuracy", "em")
 
 
 def main() -> None:
@@ -14,11 +15,11 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help="only these parts of it; all if none is named")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each work, of which the best counts (3)")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
+    if sys.argv[1:2] == ["accuracy"]:  # it compares more than two, and has options and a table of its own
+        import_module("benchmarks.accuracy").run(sys.argv[2:])
+        return
     options = parser.parse_args()
     benchmark = import_module(f"benchmarks.{options.name}")
-    if not hasattr(benchmark, "SECTIONS"):  # it compares more than two, and prints a table of its own
-        benchmark.run()
-        return
     sections = benchmark.SECTIONS
     unknown = [name for name in options.sections if name not in sections]
     if unknown:

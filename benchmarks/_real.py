@@ -39,8 +39,11 @@ def available() -> list[str]:
     return sorted(name for name in names if not name.startswith(APART))
 
 
-def read(name: str) -> tuple[pd.DataFrame, Any, list[str], list[str]]:
-    """A table, its labels, and its numeric and categorical columns; classes of fewer than 5 rows are left out."""
+def read(name: str, whole: bool = False) -> tuple[pd.DataFrame, Any, list[str], list[str]]:
+    """A table, its labels, and its numeric and categorical columns; classes of fewer than 5 rows are left out.
+
+    Of a large table only a sample is read, unless it is wanted whole.
+    """
     file = next(f for f in _described() if f.split(".")[0] == name)
     about, place = _described()[file], folder()
     assert place is not None
@@ -50,7 +53,7 @@ def read(name: str) -> tuple[pd.DataFrame, Any, list[str], list[str]]:
     else:
         text = dict.fromkeys([*categorical, about["target"]], str)
         table = pd.read_csv(place / file, keep_default_na=False, na_values=[""], dtype=text)
-    if name in LARGE and len(table) > LARGE[name]:
+    if name in LARGE and len(table) > LARGE[name] and not whole:
         table = table.iloc[np.sort(np.random.RandomState(0).choice(len(table), LARGE[name], replace=False))]
     y = table[about["target"]].astype(str).str.removesuffix(".")
     enough = y.map(y.value_counts()) >= 5

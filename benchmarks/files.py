@@ -94,7 +94,7 @@ def peer(bench: Bench) -> Iterator[Row]:
         return Combined(NUMERIC, TEXT).fit(frame, frame["label"])
 
     def our_train() -> Any:
-        model = NaiveBayes().fit(path, target="label")
+        model = NaiveBayes(classical=True).fit(path, target="label")
         model.model_.parameters  # noqa: B018  scikit-learn's fit estimates them
         return model
 

@@ -1,4 +1,4 @@
-"""Take rows back: what is left is the model that never saw them."""
+"""Take rows back: what is left is the textbook model that never saw them."""
 
 import json
 
@@ -10,7 +10,7 @@ from tallybayes.errors import UnlearnError
 penguins = datasets.penguins()
 species = np.array(penguins.pop("species"))
 rows = [dict(zip(penguins, cells, strict=True)) for cells in zip(*penguins.values(), strict=True)]
-model = NaiveBayes().fit(rows, species)
+model = NaiveBayes(classical=True).fit(rows, species)
 
 leaving = [0, 160, 300]
 model.unlearn([rows[i] for i in leaving], species[leaving])
@@ -20,7 +20,7 @@ print("\nThe same for a machine:")
 print(json.dumps(model.receipt_.as_dict()))
 
 staying = np.delete(np.arange(len(rows)), leaving)
-never = NaiveBayes().fit([rows[i] for i in staying], species[staying])
+never = NaiveBayes(classical=True).fit([rows[i] for i in staying], species[staying])
 apart = np.abs(model.predict_proba(rows) - never.predict_proba(rows)).max()
 print("\nHeld against a model that never saw them:")
 print(f"  the same class counts: {np.array_equal(model.class_count_, never.class_count_)}")
