@@ -40,7 +40,7 @@ def sampled(
             column = model.schema.columns[p]
             values = matrix[:, j]
             if column.edges is not None:
-                values = _inside(column.edges, values, rng)
+                values = inside(column.edges, values, rng)
             if column.levels is not None:
                 values = np.array(column.levels, dtype=object)[values]
             elif column.whole:
@@ -54,7 +54,7 @@ def sampled(
     return {c.name: columns[c.name] for c in model.schema.columns if c.name in columns}, codes
 
 
-def _inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
+def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
     """Draw a number in each bin; the outer bins are taken to be as wide as their neighbours."""
     if not edges:
         return np.zeros(len(bins))

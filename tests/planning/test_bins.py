@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 
 from tallybayes.batch import Labels
 from tallybayes.families import Kernel, Pair
-from tallybayes.planning.bins import FINE, coarse_edges, even_groups, fine_edges
+from tallybayes.families.binned import coarse_edges
+from tallybayes.planning.bins import FINE, even_groups, fine_edges
 from tallybayes.schema import Column, Schema
 from tallybayes.sources.tables import TableBatch, read_table
 from tallybayes.tally import count
