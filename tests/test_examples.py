@@ -16,11 +16,12 @@ PRINTED = {
     "05_prior_shift.py": "estimated from the rows       8.6%, 19 steps",
     "06_stream_with_drift.py": "Levels, the new one included: audit invoice lunch outage",
     "07_spam_words.py": "  alpha auto  0.4628 (chosen: 1.36)",
+    "12_files.py": "Without 2007: Tally(234 rows; Adelie: 102, Chinstrap: 42, Gentoo: 90; 7 columns)",
     "08_linear_view.py": "The same probabilities from a LogisticRegression: True",
     "09_missing_labels.py": "  and the others         0.982   weight 1.0",
     "10_clusters.py": "  1: 123 Gentoo",
     "11_discriminant.py": "Two sites add up to the whole: True",
-    "12_weights.py": "weighed, pairs     0.8137    0.4107  0.0201",
+    "13_weights.py": "weighed, pairs     0.8137    0.4107  0.0201",
 }
 
 

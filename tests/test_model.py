@@ -15,8 +15,9 @@ from tallybayes import Tally
 from tallybayes.batch import Batch, Codes, Encoded, Labels
 from tallybayes.errors import DataError, ForbiddenRowWarning, SettingError, UnlearnError
 from tallybayes.families import Bernoulli, Categorical, Complement, Gaussian, Multinomial, Poisson
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
 from tallybayes.schema import Column, Schema
+from tallybayes.settings import Settings
 from tallybayes.sources.arrays import one_block
 from tallybayes.tally import count
 

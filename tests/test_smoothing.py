@@ -7,7 +7,8 @@ from tallybayes import Tally, smoothing
 from tallybayes.batch import Labels
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Multinomial
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
+from tallybayes.settings import Settings
 from tallybayes.smoothing import best_alpha, with_alpha
 from tallybayes.sources.arrays import one_block
 

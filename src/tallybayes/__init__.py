@@ -18,14 +18,16 @@ _HOME = {
     "NaiveBayes": "estimators.mixed",
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
-    "Model": "model",
-    "Settings": "model",
-    "Tally": "sources",
+    "Model": "storage",
+    "Settings": "settings",
+    "Tally": "files",
     "datasets": "datasets",
     "em": "em",
     "errors": "errors",
     "evaluate": "evaluate",
     "families": "families",
+    "load": "estimators.saved",
+    "storage": "storage",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,17 @@ class Receipt:
             before.schema.classes,
             tuple(np.bincount(labels.codes, minlength=n_classes).tolist()),
             _listed(labels.class_weight(n_classes)),
+            _listed(before.class_weight),
+            _listed(after.class_weight),
+        )
+
+    @classmethod
+    def between(cls, before: Tally, after: Tally, rows: Mapping[Level, int]) -> Receipt:
+        """The receipt for so many rows of each class, by what they changed."""
+        return cls(
+            before.schema.classes,
+            tuple(rows.get(label, 0) for label in before.schema.classes),
+            _listed(before.class_weight - after.class_weight),
             _listed(before.class_weight),
             _listed(after.class_weight),
         )

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tallybayes import em
 from tallybayes.batch import Array, Batch, Labels, Rows
 from tallybayes.errors import DataError
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
 from tallybayes.schema import Level, Schema, plural
+from tallybayes.settings import Settings
 from tallybayes.tally import count
 
 BACKGROUND = 0.2  # weight of all rows together beside the one row that a component starts from

@@ -36,6 +36,10 @@ class RowError(UnlearnError):
         self.row = row
 
 
+class ModelFileError(TallybayesError, ValueError):
+    """A file is no model file, is damaged, or is of a version to come; nothing of it was used."""
+
+
 class NotAvailableError(TallybayesError, AttributeError):
     """The model has no such property; the message says why and what to use instead."""
 

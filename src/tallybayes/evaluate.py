@@ -249,6 +249,21 @@ class Evaluation:
         return Listing(("true", "mistaken for", "rows"), lines)
 
 
+@dataclass(frozen=True)
+class CalibrationReport:
+    """What calibration changed, by leave-one-out."""
+
+    before: Evaluation
+    after: Evaluation
+
+    def __str__(self) -> str:
+        pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
+        lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
+        for name, field in pairs:
+            lines.append(f"{name:24} {getattr(self.before, field).value:8.4f} {getattr(self.after, field).value:8.4f}")
+        return "\n".join([*lines, f"{'calibration error (ECE)':24} {self.before.ece:8.4f} {self.after.ece:8.4f}"])
+
+
 def score(
     log_posterior: Array,
     codes: NDArray[Any],

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.batch import Rows
+from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families._family import per_column
+from tallybayes.families.binned import coarse_edges, partition
+from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
-from tallybayes.schema import Level
-from tallybayes.tally import Counts
+from tallybayes.schema import Column, Level, Schema
+from tallybayes.tally import Counts, Moments
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Evidence:
     column: str
     value: Any
     log_odds: float
+    pair: bool = False  # two columns together
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class Explanation:
 
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
-        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds]
-        parts = [("prior", self.prior), *((f"{e.column} = {_shown(e.value)}", e.log_odds) for e in told)]
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
+        parts = [("prior", self.prior), *((f"{e.column} = {shown(e.value)}", e.log_odds) for e in told)]
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
         lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
@@ -63,7 +67,8 @@ class Explanation:
         }
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as it is read."""
     if value is None:
         return "(missing)"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -95,21 +100,34 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     ranked = np.argsort(-posterior, kind="stable")
     best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
     other = int(ranked[1]) if against is None else classes.index(against)
-    evidence = [
-        Evidence(column.name, values.get(column.name), _minus(parts[best, d], parts[other, d]))
-        for d, column in enumerate(model.schema.columns)
-        if column.kind != "ignored"
-    ]
-    prior = _minus(float(model.log_prior[best]), float(model.log_prior[other]))
-    strongest_first = tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+    evidence = strongest(model.schema, values, parts[best], parts[other])
+    prior = _minus(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
         classes[other],
         prior,
-        strongest_first,
+        evidence,
         _total(prior, [e.log_odds for e in evidence]),
         dict(zip(classes, posterior.tolist(), strict=True)),
     )
+
+
+def strongest(schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array) -> tuple[Evidence, ...]:
+    """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
+    evidence = [
+        Evidence(column.name, _value(column, values), _minus(mine[d], theirs[d]), column.parts is not None)
+        for d, column in enumerate(schema.columns)
+        if column.kind != "ignored"
+    ]
+    return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+
+
+def _value(column: Column, values: Mapping[str, Any]) -> Any:
+    """The value as a person reads it; that of a pair is both."""
+    if column.parts is None:
+        return values.get(column.name)
+    both = [values.get(part.name) for part in column.parts]
+    return None if None in both else " and ".join(map(shown, both))
 
 
 def _total(prior: float, amounts: list[float]) -> float:
@@ -120,6 +138,140 @@ def _total(prior: float, amounts: list[float]) -> float:
 def _minus(mine: float, theirs: float) -> float:
     """The difference of two logs; two impossibilities cancel."""
     return 0.0 if mine == theirs else float(mine - theirs)
+
+
+@dataclass(frozen=True)
+class Hallmark:
+    """A value that is commoner in one class than in the others, and how much knowing it tells, in nats."""
+
+    column: str
+    text: str
+    strength: float
+
+
+def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
+    """What marks each class: its share of the divergence of P(value | class) from P(value | other classes).
+
+    Parameters
+    ----------
+    model : Model
+    most : int
+        Marks of each class, the strongest first.
+
+    Returns
+    -------
+    dict of class to tuple of Hallmark
+    """
+    found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
+    if model.n_classes < 2:
+        return dict.fromkeys(found, ())
+    for block in model.generative.tally.blocks.values():
+        for j, p in enumerate(block.columns):
+            column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
+            for k, label in enumerate(model.schema.classes):
+                if isinstance(one, Moments):
+                    found[label] += _of_numbers(column.name, one, k)
+                elif isinstance(one, Counts) and column.edges is not None:
+                    found[label] += _of_bins(column.name, column.edges, one.count, k)
+                elif isinstance(one, Counts) and column.levels is not None:
+                    named = [f"{column.name} = {shown(level)}" for level in column.levels]
+                    found[label] += _of_levels(column.name, named, one.count, k)
+    return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
+
+
+def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[Hallmark]:
+    """The same of the bins that matter."""
+    group = partition(count.T)
+    merged = np.stack([count[:, group == g].sum(axis=1) for g in range(group[-1] + 1)], axis=1)
+    cuts = coarse_edges(edges, group)
+    low = [f"{name} below {cuts[0]:g}"] if cuts else [name]
+    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(cuts)]
+    high = [f"{name} from {cuts[-1]:g}"] if cuts else []
+    return _of_levels(name, [*low, *between, *high], merged, k)
+
+
+def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[Hallmark]:
+    """p log(p / q) of each level, with half a row for what was never seen."""
+    own, others = (counts + 0.5 for counts in (count[k], np.delete(count, k, axis=0).sum(axis=0)))
+    p, q = own / own.sum(), others / others.sum()
+    return [
+        Hallmark(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
+        for what, mine, theirs in zip(named, p, q, strict=True)
+        if mine > theirs
+    ]
+
+
+def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
+    """The divergence of one normal distribution from another."""
+    rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
+    weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
+    if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
+        return []
+    variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
+    apart = mean - float(rest.mean[0, 0])
+    strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
+    how = f"{mean:.4g} ± {math.sqrt(variance):.3g} (others {float(rest.mean[0, 0]):.4g} ± {math.sqrt(other):.3g})"
+    return [Hallmark(name, f"{name} {how}", strength)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a calculation by hand: a factor of each class, as it is written, and its logarithm."""
+
+    what: str
+    factors: tuple[str, ...]
+    logs: tuple[float, ...]
+
+
+def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Work out the log joint of one row: the prior, then a factor for each column that has a value.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Rows
+        One row.
+    values : mapping of str to value
+        The same row as a person reads it.
+
+    Returns
+    -------
+    tuple of Step
+        Their logs add up to the log joint.
+    """
+    said = model.contributions(batch)[0]
+    weights = model.settings.weights
+    power = _power(1.0 if weights is None else weights.prior)
+    prior = Step("P(class)", tuple(f"{p}{power}" for p in prior_ratios(model)), tuple(model.prior_score.tolist()))
+    worked_out = [prior]
+    for name, block in model.tally.blocks.items():
+        for j, p in enumerate(block.columns):
+            column = model.schema.columns[p]
+            value = _value(column, values)
+            if value is None and not said[:, p].any():
+                continue
+            logs = tuple(said[:, p].tolist())
+            weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
+            plain = tuple(log / weight for log in logs) if weight else logs
+            factors = tuple(f"{f}{_power(weight)}" for f in _factors(model, name, j, column, value, plain))
+            worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
+    return tuple(worked_out)
+
+
+def _power(weight: float) -> str:
+    """How a factor that is not believed as it is, is written."""
+    return "" if weight == 1.0 else f"^{weight:.3g}"
+
+
+def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
+    """The factors as fractions of counts, as normal densities, or as plain numbers."""
+    params = model.parameters[block]
+    if isinstance(params, Normals) and params.precision[:, j].any():
+        spread = np.sqrt(params.variance[:, j])
+        return tuple(f"N({value:g}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
+    if block == "categorical" and value in (column.levels or ()):
+        return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
+    return tuple(f"{math.exp(log):.4g}" for log in logs)
 
 
 class Ratio(NamedTuple):

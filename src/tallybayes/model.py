@@ -6,108 +6,27 @@ rows ──► Tally ──► parameters ──► log joint (n × K) ──►
 from __future__ import annotations
 
 import math
+import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Matrix, Rows, columns_of
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.schema import Level, Schema, plural
+from tallybayes.schema import Schema, plural
+from tallybayes.settings import Prior, Settings
 from tallybayes.tally import Tally, count, named_cells
 
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
-
-Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
-
-
-class Calibration(Protocol):
-    """A map from posteriors to better ones."""
-
-    def apply(self, log_posterior: Array, /) -> Array: ...
-
-
-@dataclass(frozen=True)
-class EvidenceWeights:
-    """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
-
-    Parameters
-    ----------
-    columns : mapping of str to float
-        The weight of each column's evidence; 1 for those not named, 0 for none at all.
-    prior : float
-        The weight of the log prior of the rows that were learned.
-    """
-
-    columns: Mapping[str, float]
-    prior: float = 1.0
-
-    def __repr__(self) -> str:
-        return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a tally is to be read.
-
-    Parameters
-    ----------
-    families : mapping of str to Family
-        The event model of each block.
-    prior : {"empirical", "uniform", "none"} or mapping of class to probability
-        P(y). "none" leaves the term out of the joint.
-    prior_alpha : float
-        Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
-    calibration : Calibration, optional
-        What turns the posteriors into honest ones.
-    weights : EvidenceWeights, optional
-        How much of the evidence is believed; all of it where there are none.
-    """
-
-    families: Mapping[str, Family]
-    prior: Prior = "empirical"
-    prior_alpha: float = 0.0
-    calibration: Calibration | None = None
-    weights: EvidenceWeights | None = None
-
-    def log_prior(self, schema: Schema, class_weight: Array) -> Array:
-        """Log P(y), shape (…, K), for class weights of that shape."""
-        n_classes = len(schema.classes)
-        if isinstance(self.prior, Mapping):
-            prior = checked_prior(self.prior, schema.classes)
-        elif self.prior == "empirical":
-            total = class_weight.sum(axis=-1, keepdims=True) + self.prior_alpha * n_classes
-            known = np.broadcast_to(total > 0, class_weight.shape)
-            prior = np.where(
-                known, (class_weight + self.prior_alpha) / np.where(total > 0, total, 1.0), 1.0 / n_classes
-            )
-        elif self.prior in ("uniform", "none"):
-            prior = np.full(n_classes, 1.0 if self.prior == "none" else 1.0 / n_classes)
-        else:
-            raise SettingError(
-                f"prior must be 'empirical', 'uniform' or a mapping of class to probability, not {self.prior!r}"
-            )
-        return np.broadcast_to(quiet_log(prior), class_weight.shape)
-
-
-def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
-    """The probabilities in the order of the classes, checked."""
-    if set(prior) != set(classes):
-        raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
-    values = np.array([prior[label] for label in classes], dtype=np.float64)
-    if not np.all(values >= 0):
-        raise SettingError(f"priors must be non-negative, got {values.tolist()}")
-    if not math.isclose(values.sum(), 1.0, rel_tol=1e-5):
-        raise SettingError(f"the sum of the priors should be 1, got {values.sum():g}")
-    return values
 
 
 @dataclass(frozen=True)
@@ -401,6 +320,10 @@ class Model:
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `tallybayes.load` and `storage.read` read."""
+        WRITERS[0](self, path)
+
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
@@ -442,3 +365,7 @@ class Alone:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
         return np.asarray(self.family.leave_one_out(self.summary, self.params, x, labels))
+
+
+# How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.
+WRITERS: list[Callable[..., None]] = []

@@ -248,16 +248,18 @@ class Tally:
         return cls(Schema((), ()), np.zeros(0), {})
 
     @classmethod
-    def of(cls, data: Any, target: Any = None, /, *args: Any, **options: Any) -> Tally:
+    def of(cls, data: Any, /, target: Any = None, *args: Any, **options: Any) -> Tally:
         """Count data of any kind that a source knows.
 
         Parameters
         ----------
-        data : array or sparse matrix of shape (n, d)
-        target : array-like of shape (n,)
-            Class labels.
+        data : array or sparse matrix of shape (n, d), or path
+            A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files.
+        target : array-like of shape (n,), or str
+            Class labels; of files, the name of the column that holds them.
         *args, **options
-            Passed to the source; for arrays the family, and ``weight``, ``names``, ``classes``, ``n_jobs``.
+            Passed to the source; for arrays the family, and ``weight``, ``names``, ``classes``, ``n_jobs``; for files
+            ``kind``, ``family``, ``drop``, ``missing``, ``weight`` (a column), ``unlabelled``.
 
         Returns
         -------
@@ -266,7 +268,7 @@ class Tally:
         for accepts, count in SOURCES:
             if accepts(data):
                 return count(data, target, *args, **options)
-        raise DataError(f"cannot count a {type(data).__name__}; pass a NumPy array or a SciPy sparse matrix")
+        raise DataError(f"cannot count a {type(data).__name__}; pass a NumPy array, a SciPy sparse matrix or a path")
 
     def __add__(self, other: Tally) -> Tally:
         if self.is_empty or other.is_empty:

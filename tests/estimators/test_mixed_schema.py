@@ -377,7 +377,7 @@ def test_a_list_among_words_is_an_error_that_names_the_column(make: Any) -> None
         ({"a": np.zeros((2, 2))}, "'a'"),
         ([1.0, 2.0], "expected a table or an array of shape"),
         (np.array([[1j]]), "Complex data not supported"),
-        ("text", "expected a table or an array of shape"),
+        ("text", "there is no file text"),
     ],
     ids=["ragged", "word for a column", "number for a column", "matrix for a column", "flat", "complex", "text"],
 )

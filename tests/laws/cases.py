@@ -33,8 +33,9 @@ from tallybayes.families import (
     Poisson,
     ZeroInflated,
 )
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
 from tallybayes.schema import Column, Kind, Schema, positions
+from tallybayes.settings import Settings
 from tallybayes.sources.arrays import one_block
 from tallybayes.tally import Tally, count
 

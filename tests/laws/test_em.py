@@ -17,7 +17,8 @@ from tallybayes.model import Model
 from .cases import CASES, CLASSES, FORMED_CASES, Table
 from .compare import assert_same_tally
 
-PROBABLE = [case for case in CASES if case.family.name != "complement"]  # whose scores are probabilities
+# Complement weights are no probabilities, and pairs correct those of other columns.
+PROBABLE = [case for case in CASES if case.family.name != "complement" and case.entry.kind != "pair"]
 PRIORS = [{}, {"prior_alpha": 0.5}, {"prior": "uniform"}, {"prior": {"p": 0.5, "q": 0.2, "r": 0.3}}]
 
 

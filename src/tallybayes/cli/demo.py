@@ -10,21 +10,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tallybayes.cli.screen import Screen
 from tallybayes.datasets import tennis
 from tallybayes.errors import DataError, SettingError
 from tallybayes.explain import Worked, level_ratios, prior_ratios, worked
 from tallybayes.families import Categorical
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
+from tallybayes.settings import Settings
 from tallybayes.sources import Tally
 
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
-
-
-class Screen(Console):
-    """A console that leaves a closed pipe to the command line, which knows that it is no error."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
 
 def run(options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import evaluate
+from tallybayes import evaluate, storage
 from tallybayes.audit import Receipt
 from tallybayes.batch import Array, Labels, Matrix, Rows
 from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableError, SchemaError, SettingError
@@ -23,8 +24,9 @@ from tallybayes.estimators._checks import check_matrix, check_target, coded, unc
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.evaluate import Evaluation
 from tallybayes.families import Family
-from tallybayes.model import Model, Prior, Settings
+from tallybayes.model import Model
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
+from tallybayes.settings import Prior, Settings
 from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
 from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count
@@ -419,17 +421,17 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         X : ndarray of shape (n_samples, n_features)
         y : ndarray of shape (n_samples,)
         """
-        _, drawn, codes = self._drawn(n_samples, random_state)
+        rng = self._generator(n_samples, random_state)
+        drawn, codes = self.model_.sample(int(n_samples), rng)
         x = drawn[self._block]
         return getattr(x, "matrix", x), self._class_of(codes)
 
-    def _drawn(self, n: int, random_state: Any) -> tuple[np.random.Generator, dict[str, Matrix], NDArray[np.int64]]:
+    def _generator(self, n: int, random_state: Any) -> np.random.Generator:
+        """The dice for a sample of n rows."""
         check_is_fitted(self)
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
-        rng = np.random.default_rng(seed)
-        return rng, *self.model_.sample(int(n), rng)
+        return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
     # ------------------------------------------------------------------------------------------ the tally
 
@@ -480,6 +482,19 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
             Settings({self._block: self._family()}, self._prior(classes), float(self.prior_alpha)), tally
         )
         self.model_.log_prior  # noqa: B018  a bad prior is an error now
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, whole or not at all; `tallybayes.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            Any name; ``.tally`` is a good ending.
+        """
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        fitted = {name: value for name, value in vars(self).items() if name not in {*params, "model_"}}
+        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
 
     def __add__(self, other: Self) -> Self:
         """Return the estimator that has learned the rows of both."""

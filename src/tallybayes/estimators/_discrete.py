@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from tallybayes.batch import Array, Rows
 from tallybayes.errors import NotAvailableError
 from tallybayes.estimators._base import BaseNB, given_prior
-from tallybayes.model import Model, Prior, Settings
+from tallybayes.model import Model
+from tallybayes.settings import Prior, Settings
 from tallybayes.smoothing import best_alpha
 
 

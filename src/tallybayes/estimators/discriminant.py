@@ -18,7 +18,7 @@ from tallybayes.errors import ColumnWarning, DataError, RankWarning
 from tallybayes.estimators._base import BaseNB, given_prior
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.families.multinormal import Multinormal
-from tallybayes.model import Prior
+from tallybayes.settings import Prior
 
 
 class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseNB):

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.batch import Array, Rows
 from tallybayes.estimators._base import BaseNB, given_prior
 from tallybayes.families.gaussian import Gaussian, Normals
-from tallybayes.model import Prior
+from tallybayes.settings import Prior
 
 
 class GaussianNB(BaseNB):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -20,35 +20,25 @@ from tallybayes.batch import Array, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
-from tallybayes.estimators._columns import Overrides, blocks_of, grown, inferred, matched, split_target
-from tallybayes.evaluate import Evaluation, score
+from tallybayes.estimators._files import fit_file
+from tallybayes.evaluate import CalibrationReport, score
 from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
 from tallybayes.families._family import for_columns
-from tallybayes.model import EvidenceWeights, Model, Prior, Settings
+from tallybayes.model import Model
 from tallybayes.planning.choice import NUMERIC
 from tallybayes.planning.weights import LEAST_ROWS
+from tallybayes.predictions import Answers, predict_file
+from tallybayes.sampling import sampled
 from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
+from tallybayes.settings import EvidenceWeights, Prior, Settings
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
+from tallybayes.sources.columns import Overrides, blocks_of, grown, inferred, matched, split_target
+from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
-from tallybayes.sources.tables import Table, TableBatch, read_table, table_like, whole_numbers
+from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
-
-
-@dataclass(frozen=True)
-class CalibrationReport:
-    """What calibration changed, by leave-one-out."""
-
-    before: Evaluation
-    after: Evaluation
-
-    def __str__(self) -> str:
-        pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
-        lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
-        for name, field in pairs:
-            lines.append(f"{name:24} {getattr(self.before, field).value:8.4f} {getattr(self.after, field).value:8.4f}")
-        return "\n".join([*lines, f"{'calibration error (ECE)':24} {self.before.ece:8.4f} {self.after.ece:8.4f}"])
 
 
 class NaiveBayes(BaseNB):
@@ -242,12 +232,13 @@ class NaiveBayes(BaseNB):
 
         Parameters
         ----------
-        X : table
-            A frame, a dict of columns, a list of dicts or an array.
+        X : table or path
+            A frame, a dict of columns, a list of dicts or an array; or a file, or a pattern of files, of CSV, Parquet,
+            JSON lines or Arrow, which may be larger than memory.
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; 1 if not given.
+            How much each row counts; 1 if not given. Of a file, the name of a column.
         target : str, optional
             Name of that column, where it reads better than ``y``.
 
@@ -255,6 +246,8 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
+        if is_file(X):
+            return fit_file(self, X, self._one_target(y, target), sample_weight)
         return super().fit(X, self._one_target(y, target), sample_weight)
 
     def partial_fit(
@@ -518,6 +511,8 @@ class NaiveBayes(BaseNB):
         if self.calibration is None:
             return
         self._refuse_components("calibration")
+        if isinstance(batch, TableBatch):  # the plan may read the columns otherwise than they were first taken
+            batch = replace(batch, schema=self.schema_, places=self._places(self.schema_))
         step = max(1, -(-batch.n_rows // MOST_ROWS))
         rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
         assert rows.labels is not None
@@ -617,6 +612,26 @@ class NaiveBayes(BaseNB):
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
 
+    def predict_file(self, source: Any, out: Any, **options: Any) -> int:
+        """Write the predictions for a file to another, in constant memory.
+
+        Parameters
+        ----------
+        source : path
+            CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
+        out : path
+            CSV, Parquet or JSON lines, by its suffix.
+        **options
+            Fields of `tallybayes.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        check_is_fitted(self)
+        return predict_file(self.model_, source, out, Answers(**options))
+
     def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
         """Estimate the class mix of another population from its rows, without their labels.
 
@@ -655,36 +670,9 @@ class NaiveBayes(BaseNB):
             The evidence columns, in what the training rows came in.
         y : ndarray of shape (n_samples,)
         """
-        rng, drawn, codes = self._drawn(n_samples, random_state)
-        columns: dict[str, Any] = {}
-        for name, block in self.tally_.blocks.items():
-            if name == "pair":
-                continue
-            matrix: Any = getattr(drawn[name], "matrix", drawn[name])
-            for j, p in enumerate(block.columns):
-                column = self.schema_.columns[p]
-                values = matrix[:, j]
-                if column.edges is not None:
-                    values = planning.inside(column.edges, values, rng)
-                elif column.levels is not None:
-                    values = np.array(column.levels, dtype=object)[values]
-                elif column.whole:
-                    values = whole_numbers(values)
-                if missing:
-                    gone = rng.random(n_samples) >= self._share_present(name, j)[codes]
-                    if gone.any():  # only floats have a number that is none
-                        values = values if values.dtype.kind == "f" else values.astype(object)
-                        values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
-                columns[column.name] = values
-        in_order = {c.name: columns[c.name] for c in self.schema_.columns if c.name in columns}
-        return table_like(in_order, getattr(self, "_made_by", "dict")), self._class_of(codes)
-
-    def _share_present(self, block: str, column: int) -> Array:
-        """Share of the rows of each class (K,) in which a column has a value."""
-        weight = self.tally_.blocks[block].summary.arrays()["weight"]
-        seen = weight[:, min(column, weight.shape[1] - 1)]
-        total = self.tally_.class_weight
-        return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)
+        rng = self._generator(n_samples, random_state)
+        columns, codes = sampled(self.model_, int(n_samples), rng, missing)
+        return table_like(columns, getattr(self, "_made_by", "dict")), self._class_of(codes)
 
     def _repr_html_(self) -> str:
         shown = super()._repr_html_()
@@ -717,7 +705,21 @@ class NaiveBayes(BaseNB):
         ]
         for name, weight, p in [("class", "rows", "prior"), *classes]:
             lines.append(f"{name:{wide}}  {weight:>12}  {p:>6}".rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._told()])
+
+    def _told(self) -> list[str]:
+        """The columns by how much they tell, where that was looked at."""
+        plan = getattr(self, "_plan", None)
+        if plan is None or not plan.lost:
+            return []
+        weights = {} if self.weights_ is None else self.weights_.columns
+        ranked = sorted(plan.lost.items(), key=lambda each: -each[1])
+        wide = min(max(len(name) for name, _ in ranked), 2 * WIDEST)
+        lines = ["", f"{'what tells most':{wide}}  weight  log loss without it"]
+        for name, lost in ranked[:MOST_SHOWN]:
+            lines.append(f"{name:{wide}}  {weights.get(name, 1.0):6.3f}  {lost:+.4f}")
+        more = len(ranked) - MOST_SHOWN
+        return [*lines, *([f"and {plural(more, 'column')} more"] if more > 0 else []), *plan.notes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

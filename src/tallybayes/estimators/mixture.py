@@ -19,8 +19,9 @@ from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import unchanged_on_error
 from tallybayes.estimators.mixed import NaiveBayes
-from tallybayes.model import Model, Settings
+from tallybayes.model import Model
 from tallybayes.schema import plural
+from tallybayes.settings import Settings
 from tallybayes.sources.tables import read_table
 
 

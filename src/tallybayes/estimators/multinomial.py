@@ -17,7 +17,7 @@ from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.complement import Complement
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.model import Prior, checked_prior
+from tallybayes.settings import Prior, checked_prior
 from tallybayes.smoothing import best_document_length
 
 

@@ -122,6 +122,11 @@ def _sharing(group: NDArray[Any], n_groups: NDArray[Any], n_levels: NDArray[Any]
     return np.bincount(place, minlength=int(n_groups.sum()))[place].astype(np.float64)
 
 
+def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[float, ...]:
+    """The edges at which the number of the merged bin changes."""
+    return tuple(edge for edge, starts in zip(edges, np.diff(group) > 0, strict=True) if starts)
+
+
 def partition_cost(n_groups: int, rows: float) -> float:
     """What it takes to tell which partition into so many bins it is, in nats a row."""
     from scipy.special import gammaln

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Labels
-from tallybayes.errors import NotAvailableError
+from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families._family import left_of, per_column
 from tallybayes.families._linear import Linear, Slopes
 from tallybayes.tally import Counts
@@ -47,6 +47,12 @@ class Exponential:
     name: ClassVar[str] = "exponential"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Counts:
+        bad = np.argwhere(np.asarray(x, dtype=np.float64) < 0)
+        if len(bad):
+            row, column = bad[0].tolist()
+            raise CellError(
+                f"holds {x[row, column]:g}, and an exponential number is at least 0", "Use another family.", row, column
+            )
         return Counts(*kernels.event_sums(x, labels, n_classes, None))
 
     def estimate(self, summary: Counts) -> Means:

@@ -6,7 +6,7 @@ Everything is judged by exact leave-one-out of the rows themselves, so nothing h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,15 +15,16 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tallybayes.batch import Array, Batch
 from tallybayes.errors import SettingError
-from tallybayes.families import FAMILIES, Family, Hierarchical, Pair
+from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
-from tallybayes.model import EvidenceWeights, Model, Settings
+from tallybayes.model import Model
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, described, joined
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
 from tallybayes.schema import Column, Schema, plural
+from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
 
@@ -53,6 +54,7 @@ class Plan:
     families: Mapping[str, Family]
     weights: EvidenceWeights | None = None
     notes: tuple[str, ...] = ()
+    lost: Mapping[str, float] = field(default_factory=dict)  # how much leave-one-out log loss rises without a column
 
     def places(self, schema: Schema) -> dict[str, list[int]]:
         """Which columns each family reads, by position."""
@@ -72,7 +74,7 @@ class Plan:
     def of_tally(cls, tally: Tally) -> Plan:
         """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
         names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
-        return cls({column: FAMILIES[name]() for column, name in names})
+        return cls({column: NUMERIC.get(name) or FAMILIES[name]() for column, name in names})
 
     def same_reading(self, other: Plan) -> bool:
         """Whether tallies made by the two plans can be added."""
@@ -118,7 +120,9 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
         if isinstance(wishes.pairs, int)
         else len(wishes.pairs)
     )
-    used = [p for block in model.tally.blocks.values() for p in block.columns]
+    # A document is one thing: its evidence is that of all its columns, and has one weight.
+    blocks = model.tally.blocks.items()
+    used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
     most = weighing.MOST_CELLS // (model.n_classes * (len(used) + asked))
     sample = _thinned(batch, min(LEARNED_ROWS, max(most, 1000)))
     rows = _left_out(model, sample, plan.places(model.schema), used)
@@ -131,9 +135,11 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
         plan, model = _paired(plan, model, fine, batch, sample, rows, weighed, names, wishes, asked, n_jobs)
         if model.settings.weights is not None:
             return plan, model
+    lost = dict(zip(names, _judged(rows).lost_without(weighed.weights)[1:].tolist(), strict=True))
+    plan = replace(plan, lost=lost)
     if not weighed.kept:
         return replace(plan, notes=(*plan.notes, "weights would not improve leave-one-out log loss: none")), model
-    weights = EvidenceWeights(dict(zip(names, weighed.weights[1:].tolist(), strict=True)), float(weighed.weights[0]))
+    weights = EvidenceWeights(_heard(model, names, weighed.weights), float(weighed.weights[0]))
     plan = replace(plan, weights=weights, notes=(*plan.notes, f"weights learned from {plural(sample.n_rows, 'row')}"))
     return plan, replace(model, settings=replace(model.settings, weights=weights))
 
@@ -151,16 +157,6 @@ def mean_of(mine: Plan, theirs: Plan, my_rows: float, their_rows: float) -> Plan
     return replace(mine, weights=EvidenceWeights(columns, between(mine.weights.prior, theirs.weights.prior)))
 
 
-def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
-    """Draw a number in each bin; the outer bins are taken to be as wide as their neighbours."""
-    if not edges:
-        return np.zeros(len(bins))
-    widths = np.diff(edges) if len(edges) > 1 else np.ones(1)
-    bounds = np.concatenate(([edges[0] - widths[0]], edges, [edges[-1] + widths[-1]]))
-    low, high = bounds[bins], bounds[np.asarray(bins) + 1]
-    return np.asarray(low + (high - low) * rng.random(len(low)))
-
-
 # ---------------------------------------------------------------------------------------------- families
 
 
@@ -168,7 +164,10 @@ def _columns(
     batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None
 ) -> tuple[Plan, Model, Mapping[int, Array]]:
     """Choose the family of every column; also gives the fine counts (B, K) of the numbers."""
-    told, schema = wishes.told or {}, batch.schema
+    schema, gaussian = batch.schema, base.families.get("gaussian")
+    # Each column's parameters are its own, so that leaving a row out of one column does not change another.
+    numeric = {**NUMERIC} if gaussian is None else {**NUMERIC, "gaussian": _on_its_own(gaussian)}
+    told = {name: _on_its_own(family) for name, family in (wishes.told or {}).items()}
     columns, trials, families = list(schema.columns), {}, {}
     for p, column in enumerate(columns):
         if column.kind == "ignored":
@@ -193,12 +192,12 @@ def _columns(
     tried = Schema(tuple(columns), schema.classes)
     places: dict[str, list[int]] = {}
     for p, names in trials.items():
-        for name in dict.fromkeys("kernel" if name == "binned" else name for name in names):
+        for name in dict.fromkeys(map(_counted_as, names)):
             places.setdefault(name, []).append(p)
     for p, column in enumerate(columns):
         if column.name in families:
-            places.setdefault(families[column.name].name, []).append(p)
-    counting: dict[str, Any] = {"hierarchical": Hierarchical(), **NUMERIC}
+            places.setdefault(_counted_as(families[column.name].name), []).append(p)
+    counting: dict[str, Any] = {"hierarchical": Hierarchical(), **numeric}
     counting |= {f.name: f for f in families.values() if f.name not in counting}
     tally = count(replace(batch, schema=tried, places=places), counting, n_jobs)
     sample = _thinned(replace(batch, schema=tried, places=places), JUDGED_ROWS)
@@ -206,7 +205,7 @@ def _columns(
     part = sample.rows(0, sample.n_rows)
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
     judge = Judge(part.blocks, sample.labels, prior)
-    choices = {p: choose(judge, tally, p, names) for p, names in trials.items()}
+    choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.items()}
     families |= {columns[p].name: choice.family for p, choice in choices.items()}
     fine = {p: _fine_counts(tally, p) for p, column in enumerate(columns) if column.edges is not None}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(columns))
@@ -240,14 +239,23 @@ def _read(column: Column, family: Any, choice: Choice | None) -> Column:
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     """Some columns of a block that was counted for all that might want it."""
-    block = tally.blocks["kernel" if name == "binned" and "kernel" in tally.blocks else name]
+    block = tally.blocks[_counted_as(name)]
     order = [list(block.columns).index(p) for p in places]
     return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
 
 
 def _fine_counts(tally: Tally, column: int) -> Array:
-    name = "kernel" if "kernel" in tally.blocks and column in tally.blocks["kernel"].columns else "binned"
-    return np.asarray(_taken(tally, name, [column]).summary.count.T)  # type: ignore[attr-defined]
+    return np.asarray(_taken(tally, "kernel", [column]).summary.count.T)  # type: ignore[attr-defined]
+
+
+def _counted_as(name: str) -> str:
+    """The block that a family's columns are counted in at first: bins, merged or not, have the same fine counts."""
+    return "kernel" if name == "binned" else name
+
+
+def _on_its_own(family: Family) -> Family:
+    """The family with a floor for each column that does not hang on the others."""
+    return replace(family, floor="own") if isinstance(family, Gaussian) else family
 
 
 def _thinned(batch: TableBatch, most: int) -> TableBatch:
@@ -257,6 +265,11 @@ def _thinned(batch: TableBatch, most: int) -> TableBatch:
 
 
 # ---------------------------------------------------------------------------------------------- weights
+
+
+def _judged(rows: LeftOut) -> LeftOut:
+    """As many of the rows as it takes to judge something."""
+    return rows.take(slice(None, None, max(1, -(-len(rows.codes) // JUDGED_ROWS))))
 
 
 def _left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> LeftOut:
@@ -297,6 +310,15 @@ class _Weighed:
         return cls(learn(rows, ones, pull=pull), True, pull, held_out)
 
 
+def _heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
+    """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
+    heard = dict(zip(names, weights[1:].tolist(), strict=False))
+    for name in DOCUMENTS & set(model.tally.blocks):
+        columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
+        heard |= dict.fromkeys(columns, heard[columns[0]])
+    return heard
+
+
 # ---------------------------------------------------------------------------------------------- pairs
 
 
@@ -333,8 +355,13 @@ def _paired(
         found = pairing.screened(
             grid, rows.log_posterior(weighed.weights), sorted(telling[: pairing.MOST_COLUMNS]), asked
         )
+        # In the order of the columns, so that tables in which the same pairs tell can be added.
+        found.sort(key=lambda c: (c.left, c.right))
     else:
         found = [_told_pair(pair, place, paired) for pair in wishes.pairs]
+        twice = [pair for i, pair in enumerate(wishes.pairs) if set(pair) in map(set, wishes.pairs[:i])]
+        if twice:
+            raise SettingError(f"pairs names {twice[0]!r} twice")
     if not found:
         return plan, model
     columns = [pairing.with_reason(pairing.pair_column(grid.parts[c.left], grid.parts[c.right]), c.gain) for c in found]
@@ -355,14 +382,17 @@ def _paired(
     kept = [i for i, w in enumerate(weights[len(names) + 1 :]) if told or w > NO_WEIGHT]
     kept_names = [columns[i].name for i in kept]
     heard = {
-        **dict(zip(names, weights[1:].tolist(), strict=False)),
+        **_heard(model, names, weights),
         **{columns[i].name: float(weights[len(names) + 1 + i]) for i in kept},
     }
     record = EvidenceWeights(heard, float(weights[0]))
     tally = both.joined(model.tally, kept_names)
     tried = plural(len(paired) * (len(paired) - 1) // 2, "candidate")
     note = f"{plural(len(kept), 'pair')} of {tried}; weights learned from {plural(sample.n_rows, 'row')}"
-    plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note))
+    rises = _judged(joint).lost_without(weights)[1:].tolist()
+    lost = dict(zip([*names, *(c.name for c in columns)], rises, strict=True))
+    lost = {name: rise for name, rise in lost.items() if name in names or name in kept_names}
+    plan = Plan({**plan.families, **{n: families[n] for n in kept_names}}, record, (*plan.notes, note), lost)
     return plan, Model(plan.settings(tally.schema, model.settings), tally)
 
 

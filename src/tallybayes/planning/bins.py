@@ -44,34 +44,36 @@ def fine_edges(values: NDArray[Any], n_bins: int = FINE) -> tuple[float, ...]:
     distinct = np.unique(values)
     if len(distinct) <= n_bins:
         return tuple(_simplest(distinct[:-1], distinct[1:]).tolist())
-    ranks = np.arange(1, n_bins // 2) / (n_bins // 2)
-    low = np.unique(np.concatenate([each[(ranks * len(each)).astype(int)] for each in (values, distinct)]))
-    low = low[low < distinct[-1]]
-    return tuple(_simplest(low, distinct[np.searchsorted(distinct, low, side="right")]).tolist())
+    return tuple(np.union1d(*(_between(each, n_bins // 2) for each in (values, distinct))).tolist())
+
+
+def _between(values: Array, n_bins: int) -> Array:
+    """The edges of so many bins of sorted values, each the simplest number within half a bin of its place."""
+    ranks = (np.arange(1, 2 * n_bins, 2) * (len(values) / (2 * n_bins))).astype(int)
+    low = values[ranks[:-1]]
+    above = np.minimum(np.searchsorted(values, low, side="right"), len(values) - 1)
+    high = np.maximum(values[ranks[1:]], values[above])  # a value that fills a bin ends where the next one begins
+    return _simplest(low[high > low], high[high > low])
 
 
 def _simplest(low: Array, high: Array) -> Array:
     """The number of fewest binary digits with low < number <= high, of each pair."""
     if not len(low):
         return low
-    step = np.exp2(np.floor(np.log2(high - low)))
-    found = np.floor(high / step) * step
-    for _ in range(200):  # twice as coarse a grid, as long as one of its points lies between
-        step = step * 2.0
-        coarser = np.floor(high / step) * step
-        better = coarser > low
-        if not better.any():
-            break
-        found = np.where(better, coarser, found)
-        better &= coarser != 0.0  # zero is on every grid
-        if not better.any():
-            break
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float there is no coarser grid
+        step = np.exp2(np.minimum(np.floor(np.log2(high - low)), 1023.0))
+        found = np.floor(high / step) * step
+        for _ in range(200):  # twice as coarse a grid, as long as one of its points lies between
+            step = step * 2.0
+            coarser = np.floor(high / step) * step
+            better = coarser > low
+            if not better.any():
+                break
+            found = np.where(better, coarser, found)
+            better &= coarser != 0.0  # zero is on every grid
+            if not better.any():
+                break
     return np.unique(np.where(found > low, np.minimum(found, high), high))
-
-
-def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[float, ...]:
-    """The edges at which the number of the merged bin changes."""
-    return tuple(edge for edge, starts in zip(edges, np.diff(group) > 0, strict=True) if starts)
 
 
 def even_groups(weight: Array, n_groups: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.batch import Array, Codes, Labels, Matrix, columns_of
-from tallybayes.families import Binned, Exponential, Family, Gaussian, Hierarchical, Kernel, Lognormal, ZeroInflated
+from tallybayes.families import Binned, Exponential, Family, Gaussian, Kernel, Lognormal, ZeroInflated
 from tallybayes.families.binned import partition_cost
 from tallybayes.tally import Tally
 
@@ -48,7 +48,7 @@ def described(family: Any) -> str:
     """A family of one column in a few words."""
     if isinstance(family, Kernel):
         width = float(np.ravel(family.bandwidth)[0])
-        return f"kernel of {width:g} bins" if width else "every bin by itself"
+        return f"kernel {width:g} bin{'' if width == 1 else 's'} wide" if width else "every bin by itself"
     if isinstance(family, ZeroInflated):
         return "zero or lognormal"
     return str(family.name)
@@ -109,15 +109,15 @@ def candidates(low: float, zeros: float) -> list[str]:
     return names
 
 
-def choose(judge: Judge, tally: Tally, column: int, names: list[str]) -> Choice:
-    """Return the best of some families for one column of the schema."""
+def choose(judge: Judge, tally: Tally, column: int, names: list[str], families: Mapping[str, Family]) -> Choice:
+    """Return the best of some families, by name, for one column of the schema."""
     tried = []
     for name in names:
         block = "kernel" if name == "binned" else name  # both read the same fine counts
         place = list(tally.blocks[block].columns).index(column)
         summary: Any = tally.blocks[block].summary.select(np.array([place]))
         trial = judge.of_column(columns_of(judge.blocks[block].x, [place]))
-        family = _with_settings(name, trial, summary)
+        family = _with_settings(families[name], trial, summary)
         loss = trial.loss(family, summary)
         if isinstance(family, Binned):  # leave-one-out keeps the partition, which all rows had a say in
             loss += partition_cost(family.estimate(summary).n_groups[0], float(summary.weight.sum()))
@@ -130,13 +130,12 @@ def choose(judge: Judge, tally: Tally, column: int, names: list[str]) -> Choice:
     return Choice(best, loss, described(others[0][1]), others[0][0])
 
 
-def _with_settings(name: str, trial: Trial, summary: Any) -> Family:
+def _with_settings(family: Any, trial: Trial, summary: Any) -> Family:
     """A family with the settings that do best: first how smooth, then how strongly pooled."""
-    family: Any = Hierarchical() if name == "hierarchical" else NUMERIC[name]
-    if name == "kernel":
+    if family.name == "kernel":
         widths = BANDWIDTHS if int(summary.n_levels[0]) > 3 else (0.0,)
         family = min((replace(family, bandwidth=h) for h in widths), key=lambda f: trial.loss(f, summary))
-    if name in ("kernel", "binned", "hierarchical"):
+    if family.name in ("kernel", "binned", "hierarchical"):
         family = min((replace(family, strength=s) for s in STRENGTHS), key=lambda f: trial.loss(f, summary))
     return family
 

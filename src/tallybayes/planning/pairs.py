@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Array, Codes, Labels
 from tallybayes.families import Pair
-from tallybayes.families.binned import partition
+from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.planning.bins import coarse_edges, even_groups
+from tallybayes.planning.bins import even_groups
 from tallybayes.schema import Column
 from tallybayes.tally import Counts
 

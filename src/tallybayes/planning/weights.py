@@ -22,6 +22,7 @@ FEW = 2_000  # rows
 MOST_CELLS = 60_000_000  # of evidence, in float32
 LEAST_ROWS = 30
 MOST_STEPS = 30
+NEAR_ZERO = 1e-3  # a weight that a step may not count on
 TOLERANCE = 1e-6  # nats a row: less than any noise
 
 
@@ -66,6 +67,16 @@ class LeftOut:
     def losses(self, weights: Array) -> Array:
         """−log P(y_n | x_n), shape (n,)."""
         return _losses(self.against(weights))
+
+    def lost_without(self, weights: Array) -> Array:
+        """How much the mean loss rises (1 + P,) when a term alone is left out, the prior's first."""
+        against = self.against(weights)
+        total = max(float(self.weight.sum()), 1e-300)
+        now = float(self.weight @ _losses(against))
+        without = [
+            float(self.weight @ _losses(against - w * self.terms[:, :, d])) if w else now for d, w in enumerate(weights)
+        ]
+        return (np.array(without) - now) / total
 
     def log_posterior(self, weights: Array) -> Array:
         """Log P(y | x), shape (n, K)."""
@@ -132,8 +143,7 @@ def learn(
         moving = free & ((weights > 0) | (slope < 0))
         if not moving.any():
             break
-        step = np.zeros_like(weights)
-        step[moving] = np.linalg.solve(curvature[np.ix_(moving, moving)], -slope[moving])
+        step = _step(weights, slope, curvature, moving)
         for halving in range(12):
             after = np.maximum(weights + step * 0.5**halving, 0.0)
             new_loss, new_against = objective(after)
@@ -142,9 +152,26 @@ def learn(
         else:
             break
         gained, loss, against, weights = loss - new_loss, new_loss, new_against, after
-        if gained < TOLERANCE * total:
+        if gained < TOLERANCE * total and not halving:  # a step that had to be shortened may gain little on the way
             break
     return weights
+
+
+def _step(weights: Array, slope: Array, curvature: Array, moving: NDArray[np.bool_]) -> Array:
+    """The Newton step of the moving weights.
+
+    A weight of nearly zero that the step would push below would be held at zero, and the others' step, which counts on
+    it, would then lead nowhere. So it is put to zero, or stays if it would rise by itself; the others step without it.
+    """
+    step = np.zeros_like(weights)
+    while moving.any():
+        step[moving] = np.linalg.solve(curvature[np.ix_(moving, moving)], -slope[moving])
+        pushed = moving & (weights <= NEAR_ZERO) & (weights + step < 0)
+        if not pushed.any():
+            break
+        step[pushed] = np.where(slope > 0, -weights, 0.0)[pushed]
+        moving = moving & ~pushed
+    return step
 
 
 def best_pull(rows: LeftOut, centre: Array) -> float:

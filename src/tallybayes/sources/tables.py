@@ -131,8 +131,10 @@ def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.rint(np.clip(values, -limit, limit)).astype(np.int64)
 
 
-def profile(name: str, values: Values) -> Profile:
-    """Look at a column: how much is missing, and its levels or its range."""
+def profile(name: str, values: Values | Profile) -> Profile:
+    """Look at a column: how much is missing, and its levels or its range; a file was looked at already."""
+    if isinstance(values, Profile):
+        return values
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
     if values.storage in ("text", "boolean"):
         return replace(seen, levels=values.distinct())

@@ -126,7 +126,7 @@ class ArrayValues:
         if "_listed" in vars(self):
             return self._listed.rows(first, last).codes(levels)
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
-        return _with_holes(codes, levels)
+        return with_holes(codes, levels)
 
 
 class SeriesValues:
@@ -213,10 +213,10 @@ class SeriesValues:
             codes = encode(np.array(part.to_list(), dtype=object), known)
         else:
             codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
-        return _with_holes(codes, levels)
+        return with_holes(codes, levels)
 
 
-def _with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
+def with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
     """The codes with those of holes replaced where missing is a level of its own, the last."""
     is_level = len(levels) > 0 and levels[-1] is None
     return np.where(codes == MISSING, np.int32(len(levels) - 1), codes) if is_level else codes

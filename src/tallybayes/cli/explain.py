@@ -1,0 +1,98 @@
+"""``tallybayes explain``: the evidence for one prediction, as a chart or as a calculation by hand."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table as Grid
+
+from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
+from tallybayes.errors import DataError
+from tallybayes.explain import Step, explain, steps
+from tallybayes.files import as_learned, settled
+from tallybayes.model import Model
+from tallybayes.sources.tables import Table, TableBatch, read_table
+
+
+def run(options: argparse.Namespace) -> None:
+    """Explain a row of a file, or one that was typed."""
+    model, _ = read_model(options.model)
+    options.hole = []
+    table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
+    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    row, values = TableBatch(model.schema, table, places), table.row(0)
+    against = None if options.against is None else label_of(model.schema.classes, options.against)
+    with notes(options):
+        found = explain(model, row, values, against)
+        worked = steps(model, row, values) if options.work else ()
+    if options.json:
+        calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]
+        print_json(found.as_dict() | ({"work": calculation} if worked else {}))
+    elif options.work:
+        _by_hand(model, worked, found.posterior, console())
+    else:
+        _chart(str(found), console())
+
+
+def _typed(model: Model, texts: Sequence[str]) -> Table:
+    known = {column.name: column for column in model.schema.columns}
+    row: dict[str, Any] = dict.fromkeys(known)
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"expected COLUMN=VALUE, got {text!r}")
+        if name.strip() not in known:
+            raise DataError(f"there is no column {name.strip()!r}; the model has {', '.join(list(known)[:20])}")
+        row[name.strip()] = value_of(known[name.strip()], value.strip())
+    return read_table([row])
+
+
+def _row(model: Model, options: argparse.Namespace) -> Table:
+    if len(options.what) > 1 or options.row is None or options.row < 1:
+        raise DataError("explain takes the values of a row (COLUMN=VALUE …), or a file and --row N, counted from 1")
+    with opened(options.what[0], options) as file:
+        rows = settled(file, lambda file: as_learned(file, model.schema).first(options.row))
+    if rows.n_rows < options.row:
+        raise DataError(f"{options.what[0]} has {rows.n_rows:,} rows, so there is no row {options.row:,}")
+    import numpy as np
+
+    return rows.take(np.array([options.row - 1]))
+
+
+def _chart(text: str, screen: Screen) -> None:
+    """The bars of an explanation: what speaks for the class in green, what speaks against it in red."""
+    for line in text.splitlines():
+        screen.print(line, style="green" if line.endswith("█") else "red" if line.endswith("░") else None)
+
+
+def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], screen: Screen) -> None:
+    classes = [str(label) for label in model.schema.classes]
+    grid = Grid("P(value | class)", *classes, box=box.SIMPLE_HEAD)
+    grid.columns[0].no_wrap = True
+    for i, step in enumerate(worked):
+        grid.add_row(("" if i == 0 else "× ") + step.what, *step.factors)
+    grid.add_section()
+    for i, step in enumerate(worked):
+        grid.add_row(("log " if i == 0 else "+ log ") + step.what, *(f"{log:.4f}" for log in step.logs))
+    grid.add_section()
+    joint = [
+        math.fsum(logs) if -math.inf not in logs else -math.inf for logs in zip(*(s.logs for s in worked), strict=True)
+    ]
+    top = max(joint)
+    shifted = [math.exp(log - top) if top > -math.inf else 0.0 for log in joint]
+    total = math.fsum(shifted)
+    grid.add_row("= log P(row, class)", *(f"{log:.4f}" for log in joint))
+    grid.add_row("exp, the largest taken off", *(f"{value:.4g}" for value in shifted))
+    if total:
+        grid.add_row(f"÷ their sum {total:.4g}", *(f"{value / total:.4f}" for value in shifted))
+    if model.settings.calibration is not None or not total:
+        how = "calibrated" if total else "no class allows the row: the prior"
+        grid.add_row(how, *(f"{p:.4f}" for p in posterior.values()))
+    screen.soft_wrap = False
+    screen.print(grid)
+    best = max(posterior, key=lambda label: posterior[label])
+    screen.print(f"  so {best} with probability {posterior[best]:.4f}.")

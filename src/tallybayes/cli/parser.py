@@ -1,0 +1,232 @@
+"""What can be typed: every command with its options and an example. Nothing else is imported before it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+
+from tallybayes import __version__
+
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
+MODULES: dict[str, str] = {}  # the module that runs a command
+
+
+def command(name: str, module: str, says: str, example: str) -> Callable[..., Callable[..., None]]:
+    """Add a command; the function that follows gives it its options."""
+
+    def add(options: Callable[[argparse.ArgumentParser], None]) -> Callable[[argparse.ArgumentParser], None]:
+        def filled(parser: argparse.ArgumentParser) -> None:
+            parser.description, parser.epilog = f"{says[0].upper()}{says[1:]}.", f"example: {example}"
+            options(parser)
+
+        COMMANDS[name], MODULES[name] = (says, filled), module
+        return options
+
+    return add
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser."""
+    top = argparse.ArgumentParser(
+        prog="tallybayes",
+        description="Naive Bayes you can audit.",
+        epilog="example: tallybayes demo --alpha 1; each command has a --help with an example of its own",
+    )
+    top.add_argument("--version", action="version", version=f"tallybayes {__version__}")
+    top.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (says, fill) in COMMANDS.items():
+        one = commands.add_parser(name, help=says, formatter_class=argparse.RawDescriptionHelpFormatter)
+        fill(one)
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    return top
+
+
+def pair(text: str) -> tuple[str, str]:
+    """COLUMN=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return name.strip(), value.strip()
+
+
+def number_or_auto(text: str) -> float | str:
+    """A number, or the word auto."""
+    return text if text == "auto" else float(text)
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", metavar="DATA", help="CSV, TSV, Parquet, JSON lines or Arrow; a file, a 'pattern*', or - for the input"
+    )
+    parser.add_argument(
+        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+    )
+
+
+def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
+    remembered = "" if required else " (default: as in training)"
+    parser.add_argument("--target", required=required, metavar="COLUMN", help=f"the column of class labels{remembered}")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column of row weights")
+    parser.add_argument(
+        "--unlabelled", choices=["error", "ignore"], default="error", help="rows without a label (error)"
+    )
+
+
+def _talk(parser: argparse.ArgumentParser, json: bool = True) -> None:
+    parser.add_argument("--quiet", "-q", action="store_true", help="no progress and no notes")
+    if json:
+        parser.add_argument("--json", action="store_true", help="print the record as JSON")
+
+
+@command(
+    "train", "train", "learn a file, show what was learned and how good it is, and write the model",
+    "tallybayes train loans.csv --target paid --drop id --kind zip=category -o loans.tally",
+)  # fmt: skip
+def _train(parser: argparse.ArgumentParser) -> None:
+    _data(parser)
+    _labels(parser, required=True)
+    parser.add_argument("-o", "--output", metavar="MODEL", help="write the model to this file")
+    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="leave a column out")
+    kinds = "numeric, category, boolean, count or ignored"
+    parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
+    parser.add_argument(
+        "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="a distribution"
+    )
+    parser.add_argument("--missing", choices=["ignore", "level"], default="ignore", help="what a missing category says")
+    parser.add_argument("--alpha", type=number_or_auto, help="pseudocount, or auto; otherwise levels are pooled")
+    parser.add_argument(
+        "--classical", action="store_true", help="the textbook model: bell curves, pseudocount 1, no weights, no pairs"
+    )
+    parser.add_argument("--prior", default="empirical", help="empirical, uniform, or label=p,label=p,… (empirical)")
+    parser.add_argument("--calibration", choices=["temperature", "isotonic"], help="make the probabilities honest")
+    parser.add_argument("--no-evaluation", action="store_true", help="only learn and write")
+    _talk(parser)
+
+
+@command(
+    "predict", "predict", "write the predictions for a file, beside its rows",
+    "tallybayes predict loans.tally new.parquet -o answers.parquet --explain 3",
+)  # fmt: skip
+def _predict(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    _data(parser)
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (- )")
+    parser.add_argument(
+        "--format", choices=["csv", "json", "parquet"], help="of the output, if its name does not say it"
+    )
+    parser.add_argument("--only", action="store_true", help="write the predictions without the rows")
+    parser.add_argument(
+        "--threshold", action="append", default=[], metavar="P or LABEL=P",
+        help="leave predictions below P empty; or predict LABEL as soon as it has P",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
+    )
+    parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
+    _talk(parser, json=False)
+
+
+@command(
+    "evaluate", "evaluate", "hold a model against labelled rows",
+    "tallybayes evaluate loans.tally test.csv",
+)  # fmt: skip
+def _evaluate(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    _data(parser)
+    _labels(parser)
+    _talk(parser)
+
+
+@command(
+    "explain", "explain", "show the evidence for one prediction",
+    "tallybayes explain loans.tally new.csv --row 7\n"
+    "         tallybayes explain loans.tally income=1200 job=clerk --work",
+)  # fmt: skip
+def _explain(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("what", nargs="+", metavar="DATA or COLUMN=VALUE", help="a file, or the values of the row")
+    parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
+    parser.add_argument("--against", metavar="LABEL", help="the class to compare with (the runner-up)")
+    parser.add_argument("--work", action="store_true", help="the calculation by hand, as in a lecture")
+    _talk(parser)
+
+
+@command(
+    "update", "change", "learn more rows", "tallybayes update loans.tally may.csv",
+)  # fmt: skip
+def _update(parser: argparse.ArgumentParser) -> None:
+    _changes(parser)
+
+
+@command(
+    "unlearn", "change", "forget rows exactly, with a receipt", "tallybayes unlearn loans.tally withdrawn.csv",
+)  # fmt: skip
+def _unlearn(parser: argparse.ArgumentParser) -> None:
+    _changes(parser)
+
+
+def _changes(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    _data(parser)
+    _labels(parser)
+    parser.add_argument("-o", "--output", metavar="MODEL", help="write to this file instead")
+    _talk(parser)
+
+
+@command(
+    "merge", "change", "put models of different rows together",
+    "tallybayes merge north.tally south.tally -o both.tally",
+)  # fmt: skip
+def _merge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="model files of the same columns")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file to write")
+    _talk(parser)
+
+
+@command(
+    "show", "show", "print what is in a model file", "tallybayes show loans.tally",
+)  # fmt: skip
+def _show(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    _talk(parser)
+
+
+@command(
+    "sample", "sample", "draw rows like those that were learned", "tallybayes sample loans.tally -n 1000 -o made.csv",
+)  # fmt: skip
+def _sample(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("-n", type=int, default=10, metavar="N", help="number of rows (10)")
+    parser.add_argument("--seed", type=int, help="the same seed draws the same rows")
+    parser.add_argument("--missing", action="store_true", help="leave cells empty as often as in training")
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
+    _talk(parser, json=False)
+
+
+@command(
+    "demo", "demo", "the tennis example of every lecture, with its tables and one prediction worked out",
+    "tallybayes demo --alpha 1 outlook=overcast wind=strong",
+)  # fmt: skip
+def _demo(parser: argparse.ArgumentParser) -> None:
+    day = "outlook=sunny temperature=cool humidity=high wind=strong"
+    parser.add_argument("values", nargs="*", metavar="COLUMN=VALUE", help=f"the day to predict (default: {day})")
+    parser.add_argument("--alpha", type=float, default=0.0, help="pseudocount: 0 is maximum likelihood, 1 is Laplace")
+    parser.add_argument("--json", action="store_true", help="print the worked prediction as JSON")
+
+
+@command(
+    "completion", "completion", "print a script that completes commands and options in your shell",
+    'source <(tallybayes completion bash)',
+)  # fmt: skip
+def _completion(parser: argparse.ArgumentParser) -> None:
+    shell = os.path.basename(os.environ.get("SHELL", "bash"))
+    known = shell if shell in ("bash", "zsh", "fish") else "bash"
+    parser.add_argument(
+        "shell", nargs="?", choices=["bash", "zsh", "fish"], default=known, help=f"your shell ({known})"
+    )

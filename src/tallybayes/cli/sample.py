@@ -1,0 +1,31 @@
+"""``tallybayes sample``: rows like those that were learned."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from tallybayes.cli.screen import note, read_model
+from tallybayes.errors import SettingError
+from tallybayes.sampling import sampled
+from tallybayes.schema import plural
+from tallybayes.sinks import write_batches
+from tallybayes.sources.labels import is_hole
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw rows and write them, the label last."""
+    import pyarrow as pa
+
+    if options.n < 1:
+        raise SettingError(f"-n must be at least 1, not {options.n}")
+    model, saved = read_model(options.model)
+    columns, codes = sampled(model, options.n, np.random.default_rng(options.seed), options.missing)
+    target = (saved.fitted.get("_target") if saved is not None else None) or "class"
+    labels = [model.schema.classes[code] for code in codes.tolist()]
+    cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
+    table = pa.table({**cells, target: labels})
+    write_batches(table.schema, iter(table.to_batches()), options.output)
+    if options.output != "-":
+        note(f"{plural(options.n, 'row')} written to {options.output}", options)

@@ -1,0 +1,150 @@
+"""What the commands share: where to print, how to show progress, and how to read what was typed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from tallybayes.errors import DataError
+from tallybayes.model import Model
+from tallybayes.schema import Column, Level
+from tallybayes.sources.files import COMPRESSED, File, open_file
+from tallybayes.storage import Saved, read_all
+
+
+class Screen(Console):
+    """A console that leaves a closed pipe to the command line, which knows that it is no error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def console() -> Screen:
+    """Where results go; rich honours NO_COLOR and knows what is no terminal."""
+    return Screen(highlight=False, markup=False, soft_wrap=True)
+
+
+def print_json(record: Any) -> None:
+    """Print a record as JSON; what is infinite or not a number is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if isinstance(value, (np.generic, np.ndarray)):
+            return plain(value.tolist())
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    print(json.dumps(plain(record), indent=2, ensure_ascii=False, default=str))
+
+
+def note(text: str, options: argparse.Namespace) -> None:
+    """Say something that is no result, to the standard error."""
+    if not options.quiet:
+        print(text, file=sys.stderr)
+
+
+@contextmanager
+def notes(options: argparse.Namespace) -> Iterator[None]:
+    """Warnings of the library become notes."""
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        note(f"note: {message}", options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell
+        yield
+
+
+@contextmanager
+def progress(
+    options: argparse.Namespace, what: str, rows: int | None = None
+) -> Iterator[Callable[[float], None] | None]:
+    """A bar with rows, rate and time left on the standard error, told the share that is done; none if nobody looks."""
+    if options.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0, told="")
+
+        def report(share: float) -> None:
+            seconds = bar.tasks[0].elapsed or 0.0
+            done = share * rows if rows else 0.0
+            rate = f"{done:,.0f} rows, {done / seconds:,.0f} a second" if done and seconds else f"{share:.0%}"
+            bar.update(task, completed=share, told=rate)
+
+        yield report
+
+
+@contextmanager
+def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
+    """The file of a path; the standard input is kept in a temporary file, since it is read more than once."""
+    if path != "-":
+        yield open_file(path, options.hole)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        kept = os.path.join(directory, "standard-input")
+        with open(kept, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield open_file(kept, options.hole)
+
+
+def rows_of(file: File) -> int | None:
+    """Number of rows where it is known, or can be guessed from the first lines, without reading them all."""
+    if file.format == "parquet":
+        return int(file.query("SELECT count(*) FROM {scan}")[0][0])
+    if file.format == "arrow" or file.paths[0].endswith(COMPRESSED):
+        return None
+    with open(file.paths[0], "rb") as lines:
+        start = lines.read(1 << 20)
+    return file.size * start.count(b"\n") // len(start)
+
+
+def read_model(path: str) -> tuple[Model, Saved | None]:
+    """A model and what it remembers of its training."""
+    return read_all(path)
+
+
+def target_of(saved: Saved | None, options: argparse.Namespace) -> str:
+    """The column of labels: as told, or as in training."""
+    remembered = saved.fitted.get("_target") if saved is not None else None
+    target = options.target or remembered
+    if not isinstance(target, str):
+        raise DataError("the model does not remember the column of its labels; say it with --target COLUMN")
+    return target
+
+
+def value_of(column: Column, text: str) -> Any:
+    """What was typed, as the column knows it: a number, one of the levels, or nothing."""
+    if text == "":
+        return None
+    if column.levels is None:
+        try:
+            return float(text)
+        except ValueError:
+            raise DataError(f"column {column.name!r} is numeric, so it cannot be {text!r}") from None
+    return next((level for level in column.levels if level is not None and str(level).lower() == text.lower()), text)
+
+
+def label_of(classes: tuple[Level, ...], text: str) -> Level:
+    """The class of that name."""
+    for label in classes:
+        if str(label) == text:
+            return label
+    raise DataError(f"there is no class {text!r}; the model has {', '.join(map(str, classes))}")

@@ -1,0 +1,75 @@
+"""``tallybayes show``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+import numpy as np
+
+from tallybayes.cli.screen import console, print_json, read_model
+from tallybayes.model import Model
+from tallybayes.schema import NumberedColumns, amount, plural
+
+MOST = 40  # columns and classes that are listed
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print schema, class table, settings and size."""
+    model, saved = read_model(options.model)
+    size, target = os.path.getsize(options.model), saved.fitted.get("_target") if saved is not None else None
+    estimator = saved.estimator if saved is not None else None
+    if options.json:
+        print_json(_record(model, size, target, estimator))
+        return
+    screen = console()
+    screen.print(f"{options.model}: {estimator or 'Model'}, {plural(size, 'byte')}", end="\n\n")
+    screen.print(_schema(model), end="\n\n")
+    screen.print(f"{f'class ({target})' if target else 'class':20} {'rows':>14} {'prior':>8}")
+    prior = np.exp(model.log_prior)
+    for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:
+        screen.print(f"{label!s:20} {amount(weight):>14} {p:8.4f}")
+    screen.print()
+    for name, setting in _settings(model).items():
+        screen.print(f"{name:20} {setting}")
+
+
+def _schema(model: Model) -> str:
+    columns = model.schema.columns
+    if isinstance(columns, NumberedColumns):
+        return f"{plural(len(columns), 'column')} of kind {columns.kind}, without names"
+    lines = str(model.schema).splitlines()[:-1]
+    more = [f"… {len(lines) - 1 - MOST} more"] if len(lines) > MOST + 1 else []
+    return "\n".join([*lines[: MOST + 1], *more])
+
+
+def _settings(model: Model) -> dict[str, Any]:
+    settings = model.settings
+    return {
+        **{f"block {name}": repr(family) for name, family in settings.families.items()},
+        "prior": settings.prior,
+        "prior_alpha": f"{settings.prior_alpha:g}",
+        "calibration": repr(settings.calibration),
+        "parameters": f"{model.n_parameters:,}",
+    }
+
+
+def _record(model: Model, size: int, target: Any, estimator: str | None) -> dict[str, Any]:
+    columns = [] if isinstance(model.schema.columns, NumberedColumns) else model.schema.columns
+    prior = np.exp(model.log_prior).tolist()
+    return {
+        "estimator": estimator,
+        "target": target,
+        "bytes": size,
+        "n_columns": len(model.schema.columns),
+        "columns": [
+            {"name": c.name, "kind": c.kind, "n_levels": None if c.levels is None else len(c.levels), "why": c.reason}
+            for c in columns
+        ],
+        "classes": [
+            {"class": label, "rows": weight, "prior": p}
+            for label, weight, p in zip(model.schema.classes, model.tally.class_weight.tolist(), prior, strict=True)
+        ],
+        "settings": _settings(model),
+    }

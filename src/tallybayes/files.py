@@ -1,0 +1,344 @@
+"""Learning from files: counted by DuckDB where it can be, streamed through the families where it cannot.
+
+`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.batch import MISSING, Labels
+from tallybayes.errors import DataError, SettingError
+from tallybayes.families import FAMILIES, Family
+from tallybayes.infer import KIND_OF_FAMILY
+from tallybayes.schema import Column, Schema, in_order
+from tallybayes.sources import Tally
+from tallybayes.sources.columns import Overrides, blocks_of, inferred, matched
+from tallybayes.sources.files import File, Progress, TypeConflict, is_file, known_column, open_file, quoted
+from tallybayes.sources.labels import encode, encode_labels, row_weights
+from tallybayes.sources.pushdown import PUSHED, Mode, Survey, profiles, pushed, survey
+from tallybayes.sources.tables import Table, TableBatch
+from tallybayes.tally import SOURCES, count
+
+SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
+
+T = TypeVar("T")
+Families = Callable[[Schema], Mapping[str, Family]]  # the families that are to count columns of such a schema
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned of a file."""
+
+    tally: Tally
+    places: Mapping[str, Sequence[int]]  # block → positions of its columns
+    file: File
+    target: str
+    weight: str | None  # the column of row weights
+    n_rows: tuple[int, ...]  # rows of each class
+    unlabelled: int  # rows without a label, left out
+
+    def sample(self, rows: int = SAMPLE) -> TableBatch:
+        """Some of the rows, drawn at random: all of them if there are no more."""
+        schema = self.tally.schema
+        columns = [c.name for c in schema.columns if c.kind != "ignored" and c.name in self.file.types]
+        extra = [self.target] if self.weight is None else [self.target, self.weight]
+        table = self.file.sample(rows, [*dict.fromkeys([*columns, *extra])], present=self.target)
+        return labelled(table, schema, self.places, self.target, self.weight)
+
+
+def tally_file(
+    data: Any,
+    target: str | None = None,
+    *,
+    kind: Mapping[str, Any] | None = None,
+    family: Mapping[str, str] | None = None,
+    drop: Sequence[str] | None = None,
+    missing: Any = "ignore",
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Tally:
+    """Tally the rows of a file, or of all files of a pattern.
+
+    Parameters
+    ----------
+    data : path or str
+        CSV, TSV, Parquet, JSON lines or Arrow.
+    target : str
+        The column of class labels.
+    kind, family, drop, missing
+        As in `NaiveBayes`.
+    weight : str, optional
+        The column of row weights.
+    unlabelled : {"error", "ignore"}
+        What to do with rows that have no label.
+    progress : callable, optional
+        Told now and then the share that is done.
+
+    Returns
+    -------
+    Tally
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "days.csv"
+    >>> _ = path.write_text("wind,degrees,play\\nstrong,12.5,no\\nweak,,yes\\nweak,21,yes\\n")
+    >>> tally_file(path, target="play")
+    Tally(3 rows; no: 1, yes: 2; 2 columns)
+    """
+    told = Overrides.of(kind, family, drop, missing, None)
+    return learn_file(data, target, told, weight=weight, unlabelled=unlabelled, progress=progress).tally
+
+
+def learn_file(
+    data: Any,
+    target: str | None,
+    told: Overrides,
+    families: Families | None = None,
+    *,
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Learned:
+    """Infer what the columns of a file are, and tally its rows."""
+    _check(unlabelled)
+
+    def looked(file: File) -> tuple[File, Survey]:
+        names = [name for name in file.names if name not in (_target(file, target), weight)]
+        told.check(names)
+        modes = {name: _mode(file, name, told) for name in names}
+        return file, survey(file, _target(file, target), modes, unlabelled, progress)
+
+    file, seen = settled(open_file(data), looked)
+    columns = inferred(Table(profiles(file, seen), seen.n_rows), told, whole=True)  # type: ignore[arg-type]
+    schema = Schema(columns, seen.classes)
+    places = blocks_of(schema, told.family)
+    chosen = families(schema) if families is not None else {block: FAMILIES[block]() for block in places}
+    return _learned(file, seen, schema, places, chosen, _target(file, target), weight, progress)
+
+
+def count_file(
+    data: Any,
+    target: str | None,
+    known: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    *,
+    weight: str | None = None,
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+) -> Learned:
+    """Tally the rows of a file whose columns are known; new levels and classes are found."""
+    _check(unlabelled)
+    check_columns(open_file(data), known, {target, weight})
+
+    def looked(file: File) -> tuple[File, Survey]:
+        file = as_learned(file, known, _target(file, target))
+        evidence = [c for c in known.columns if c.kind != "ignored" and c.name in file.types]
+        modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in evidence}
+        return file, survey(file, _target(file, target), modes, unlabelled, progress)
+
+    file, seen = settled(open_file(data), looked)
+    schema = Schema(tuple(_with_levels(column, seen) for column in known.columns), seen.classes)
+    return _learned(file, seen, schema, places, families, _target(file, target), weight, progress)
+
+
+def recounted(
+    learned: Learned,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    progress: Progress | None = None,
+) -> Learned:
+    """The same rows, read in another way."""
+    n_rows = sum(learned.n_rows) + learned.unlabelled
+    tally = _streamed(learned.file, schema, places, families, learned.target, learned.weight, n_rows, progress)
+    return replace(learned, tally=tally, places=places)
+
+
+def settled(file: File, work: Callable[[File], T]) -> T:
+    """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
+    try:
+        return work(file)
+    except TypeConflict:
+        if file.whole:
+            raise
+        return work(file.looked_through())
+
+
+def as_learned(file: File, known: Schema, target: str | None = None) -> File:
+    """The file with the columns that a model knows read as it learned them: ``007`` is text where it was text."""
+    wanted: dict[str, str] = {}
+    asked = [(c.name, c.levels, c.kind) for c in known.columns if c.kind != "ignored"]
+    for name, levels, kind in [*asked, (target, known.classes, "category")]:
+        if name is None or name not in file.types:
+            continue
+        storage, values = file.storage(name), [level for level in levels or () if level is not None]
+        if kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
+            wanted[name] = "DOUBLE"
+        elif values and all(isinstance(level, str) for level in values) and storage != "text":
+            wanted[name] = "VARCHAR"
+        elif values and all(isinstance(level, bool) for level in values) and storage != "boolean":
+            wanted[name] = "BOOLEAN"
+    return file.cast(wanted) if wanted else file
+
+
+def check_columns(file: File, known: Schema, others: Collection[str | None]) -> None:
+    """Say which columns the file lacks, and which the model never saw."""
+    table = Table(dict.fromkeys(file.names), 0)  # type: ignore[arg-type]
+    known_names = {column.name for column in known.columns}
+    if not known_names & set(file.names):
+        raise DataError(
+            f"{file.name} has none of the columns that the model knows ({', '.join(list(known.names)[:5])}); it has "
+            f"{', '.join(file.names[:5])}"
+        )
+    left = {name: values for name, values in table.columns.items() if name not in others}
+    matched(replace(table, columns=left), known, (), True, False, None, "the model")
+
+
+def _learned(
+    file: File,
+    seen: Survey,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    target: str,
+    weight: str | None,
+    progress: Progress | None,
+) -> Learned:
+    """The tally: put in order what was seen, or count again where no query can."""
+    if weight is None and set(places) <= PUSHED:
+        tally = pushed(seen, schema, places)
+    else:
+        n_rows = seen.n_rows + seen.unlabelled
+        tally = _streamed(file, schema, places, families, target, weight, n_rows, progress)
+    rows = tuple(int(n) for n in seen.class_weight)
+    return Learned(tally, places, file, target, weight, rows, seen.unlabelled)
+
+
+def _streamed(
+    file: File,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    target: str,
+    weight: str | None,
+    n_rows: int,
+    progress: Progress | None,
+) -> Tally:
+    """Count batch after batch: the families do what no query can."""
+    wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+    extra = [] if weight is None else [known_column(file, weight, "weights")]
+    names = [*dict.fromkeys([*wanted, target, *extra])]
+    total, done = Tally.empty(), 0
+    for table in tables(file, names):
+        part = labelled(table, schema, places, target, weight)
+        total = total + count(part, families)
+        done += table.n_rows
+        if progress is not None:
+            progress(min(1.0, done / max(n_rows, 1)))
+    if not total.class_weight.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+    return total
+
+
+def labelled_rows(
+    data: Any, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
+) -> tuple[TableBatch, int, int]:
+    """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
+    places = {name: block.columns for name, block in tally.blocks.items()}
+    check_columns(open_file(data), schema, {target, weight})
+
+    def drawn(file: File) -> tuple[TableBatch, int, int]:
+        file = as_learned(file, schema, known_column(file, target, "target"))
+        names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+        extra = [target] if weight is None else [target, known_column(file, weight, "weights")]
+        ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
+        if not n_labelled:
+            raise DataError(f"{file.name} has no row with a label")
+        table = file.sample(most, [*dict.fromkeys([*names, *extra])], present=target)
+        return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
+
+    return settled(open_file(data), drawn)
+
+
+def tables(file: File, columns: Sequence[str] | None = None) -> Any:
+    """Stream the rows of a file as tables."""
+    import pyarrow as pa
+
+    from tallybayes.sources.arrow import arrow_table
+
+    for batch in file.batches(columns):
+        if batch.num_rows:
+            yield arrow_table(pa.Table.from_batches([batch]))
+
+
+def labelled(
+    table: Table, schema: Schema, places: Mapping[str, Sequence[int]], target: str, weight: str | None = None
+) -> TableBatch:
+    """A table with its labels and weights, ready to be counted; rows without a label are left out."""
+    labels = table.columns[target].as_labels().astype(object)
+    present = encode(labels, objects([])) != MISSING
+    if not present.all():
+        table, labels = table.take(np.flatnonzero(present)), labels[present]
+    weights = None if weight is None else table.columns[weight].numbers(0, table.n_rows)
+    codes = encode_labels(labels, objects(schema.classes))
+    others = {name: values for name, values in table.columns.items() if name not in (target, weight)}
+    return TableBatch(
+        schema, replace(table, columns=others), places, Labels.hard(codes, row_weights(weights, table.n_rows))
+    )
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Values as an array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _check(unlabelled: str) -> None:
+    if unlabelled not in ("error", "ignore"):
+        raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
+
+
+def _target(file: File, target: str | None) -> str:
+    if target is None:
+        raise DataError(f"a tally of {file.name} needs the column of class labels: target=…")
+    return known_column(file, target, "target")
+
+
+def _mode(file: File, name: str, told: Overrides) -> Mode:
+    kind = told.kind.get(name, KIND_OF_FAMILY.get(told.family.get(name, ""), None))
+    storage = file.storage(name)
+    if name in told.drop or kind == "ignored" or storage in ("other", "date", "empty"):
+        return "nothing"
+    if kind in ("category", "boolean"):
+        return "levels"
+    if kind in ("numeric", "count") and storage == "boolean":
+        return "numbers"
+    return "numbers" if storage in ("number", "integer") else "levels"
+
+
+def _with_levels(column: Column, seen: Survey) -> Column:
+    """A known column with the levels that these rows have, and no others: tallies unite them by name."""
+    if column.parts is not None:
+        return replace(column, parts=(_with_levels(column.parts[0], seen), _with_levels(column.parts[1], seen)))
+    if column.levels is None or column.kind == "ignored" or column.name not in seen.columns:
+        return column
+    known = set(column.levels)
+    new = [level for level in seen.columns[column.name].counts if level not in known]
+    if not new:
+        return column
+    levels = in_order([*(level for level in column.levels if level is not None), *new])
+    return replace(column, levels=(*levels, None) if None in known else levels)
+
+
+SOURCES.append((is_file, tally_file))

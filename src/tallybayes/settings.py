@@ -1,0 +1,99 @@
+"""How a tally is to be read: the families, the prior, weights of the evidence and calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from tallybayes.batch import Array
+from tallybayes.errors import SettingError
+from tallybayes.families import Family
+from tallybayes.families._family import quiet_log
+from tallybayes.schema import Level, Schema, plural
+
+Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
+
+
+class Calibration(Protocol):
+    """A map from posteriors to better ones."""
+
+    def apply(self, log_posterior: Array, /) -> Array: ...
+
+
+@dataclass(frozen=True)
+class EvidenceWeights:
+    """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
+
+    Parameters
+    ----------
+    columns : mapping of str to float
+        The weight of each column's evidence; 1 for those not named, 0 for none at all.
+    prior : float
+        The weight of the log prior of the rows that were learned.
+    """
+
+    columns: Mapping[str, float]
+    prior: float = 1.0
+
+    def __repr__(self) -> str:
+        return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tally is to be read.
+
+    Parameters
+    ----------
+    families : mapping of str to Family
+        The event model of each block.
+    prior : {"empirical", "uniform", "none"} or mapping of class to probability
+        P(y). "none" leaves the term out of the joint.
+    prior_alpha : float
+        Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
+    calibration : Calibration, optional
+        What turns the posteriors into honest ones.
+    weights : EvidenceWeights, optional
+        How much of the evidence is believed; all of it where there are none.
+    """
+
+    families: Mapping[str, Family]
+    prior: Prior = "empirical"
+    prior_alpha: float = 0.0
+    calibration: Calibration | None = None
+    weights: EvidenceWeights | None = None
+
+    def log_prior(self, schema: Schema, class_weight: Array) -> Array:
+        """Log P(y), shape (…, K), for class weights of that shape."""
+        n_classes = len(schema.classes)
+        if isinstance(self.prior, Mapping):
+            prior = checked_prior(self.prior, schema.classes)
+        elif self.prior == "empirical":
+            total = class_weight.sum(axis=-1, keepdims=True) + self.prior_alpha * n_classes
+            known = np.broadcast_to(total > 0, class_weight.shape)
+            prior = np.where(
+                known, (class_weight + self.prior_alpha) / np.where(total > 0, total, 1.0), 1.0 / n_classes
+            )
+        elif self.prior in ("uniform", "none"):
+            prior = np.full(n_classes, 1.0 if self.prior == "none" else 1.0 / n_classes)
+        else:
+            raise SettingError(
+                f"prior must be 'empirical', 'uniform' or a mapping of class to probability, not {self.prior!r}"
+            )
+        return np.broadcast_to(quiet_log(prior), class_weight.shape)
+
+
+def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
+    """The probabilities in the order of the classes, checked."""
+    if set(prior) != set(classes):
+        raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
+    values = np.array([prior[label] for label in classes], dtype=np.float64)
+    if not np.all(values >= 0):
+        raise SettingError(f"priors must be non-negative, got {values.tolist()}")
+    if not math.isclose(values.sum(), 1.0, rel_tol=1e-5):
+        raise SettingError(f"the sum of the priors should be 1, got {values.sum():g}")
+    return values

@@ -1,0 +1,533 @@
+"""The commands that work on files, as a user runs them: the real command in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tallybayes
+from tallybayes import NaiveBayes, storage
+from tallybayes.datasets import penguins
+from tests.end_to_end.test_demo import COMMAND, run, terminal
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the penguins in two formats and a model of them."""
+    directory = tmp_path_factory.mktemp("birds")
+    frame = pl.DataFrame(penguins())
+    frame.write_csv(directory / "birds.csv")
+    frame.write_parquet(directory / "birds.parquet")
+    found = run(
+        "train",
+        str(directory / "birds.csv"),
+        "--target",
+        "species",
+        "--classical",
+        "-o",
+        str(directory / "birds.tally"),
+    )
+    assert found.returncode == 0, found.stderr
+    return directory
+
+
+def at(home: Path, *names: str) -> list[str]:
+    return [str(home / name) for name in names]
+
+
+def failed(*arguments: str, message: str, **changes: str) -> None:
+    """The command fails with exit code 1 and one clear paragraph, and prints no result."""
+    found = run(*arguments, **changes)
+    assert found.returncode == 1, found.stderr
+    assert found.stdout == ""
+    assert "Traceback" not in found.stderr
+    *before, last = found.stderr.splitlines()
+    assert all(line.startswith("note: ") for line in before)
+    assert last.startswith("tallybayes: ")
+    assert message in last
+
+
+# ------------------------------------------------------------------------------------------------ train
+
+
+def test_train_shows_the_schema_the_evaluation_and_the_evidence(home: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.tally"
+    found = run(
+        "train", *at(home, "birds.csv"), "--target", "species", "--kind", "year=category", "--classical", "-o", str(out)
+    )
+    assert found.returncode == 0
+    assert found.stderr == f"written to {out}\n"
+    assert "flipper_length_mm  numeric   whole numbers from 172 to 231, 2 missing" in found.stdout
+    assert "accuracy                 0.9797  0.9586 – 0.9901            0.4419" in found.stdout
+    assert "    island = Torgersen (34%, others 0%)" in found.stdout
+    expected = NaiveBayes(classical=True, kind={"year": "category"}).fit(pl.DataFrame(penguins()), "species")
+    np.testing.assert_allclose(
+        tallybayes.load(out).predict_proba(pl.DataFrame(penguins()).drop("species")),
+        expected.predict_proba(pl.DataFrame(penguins()).drop("species")),
+        rtol=1e-9,
+    )
+
+
+def test_train_prints_its_record_as_json(home: Path) -> None:
+    found = run("train", *at(home, "birds.parquet"), "--target", "species", "--json", "--quiet")
+    record = json.loads(found.stdout)
+    assert record["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
+    assert record["evaluation"]["method"] == "leave-one-out"
+    assert found.stderr == ""
+
+
+def test_train_takes_every_option(home: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.tally"
+    found = run(
+        "train", *at(home, "birds.csv"), "--target", "species", "--drop", "island", "--drop", "year", "--kind",
+        "body_mass_g=count", "--family", "flipper_length_mm=gaussian", "--missing", "level", "--alpha", "auto",
+        "--prior", "Adelie=0.5,Chinstrap=0.25,Gentoo=0.25", "--calibration", "temperature", "--no-evaluation", "-q",
+        "--classical", "-o", str(out),
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "alpha chosen by leave-one-out" in found.stdout
+    assert "accuracy" not in found.stdout
+    model = tallybayes.load(out)
+    assert model.schema_.columns[0].reason == "dropped, as told"
+    assert model.prior == {"Adelie": 0.5, "Chinstrap": 0.25, "Gentoo": 0.25}
+    assert sorted(model.tally_.blocks) == ["categorical", "gaussian", "poisson"]
+
+
+def test_train_with_weights_and_rows_without_labels(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("x,w,y\n1,2,a\n2,1,b\n3,3,\n4,1,b\n5,1,a\n")
+    failed("train", str(path), "--target", "y", message="1 row of")
+    found = run("train", str(path), "--target", "y", "--weight", "w", "--unlabelled", "ignore", "--json", "-q")
+    assert json.loads(found.stdout)["unlabelled"] == 1
+    assert json.loads(found.stdout)["evaluation"]["weight"] == 5.0
+
+
+# ------------------------------------------------------------------------------------------------ predict
+
+
+@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.jsonl"])
+def test_predict_writes_beside_the_rows(home: Path, tmp_path: Path, out: str) -> None:
+    found = run("predict", *at(home, "birds.tally", "birds.parquet"), "-o", str(tmp_path / out))
+    assert (found.returncode, found.stdout) == (0, "")
+    assert found.stderr == f"344 predictions written to {tmp_path / out}\n"
+    read = {"o.csv": pl.read_csv, "o.parquet": pl.read_parquet, "o.jsonl": pl.read_ndjson}[out]
+    made = read(tmp_path / out)
+    model, rows = tallybayes.load(home / "birds.tally"), pl.DataFrame(penguins()).drop("species")
+    assert made["prediction"].to_list() == model.predict(rows).tolist()
+    np.testing.assert_allclose(made["p_Gentoo"].to_numpy(), model.predict_proba(rows)[:, 2], rtol=1e-9)
+
+
+def test_predict_reads_the_input_and_writes_the_output(home: Path) -> None:
+    with open(home / "birds.csv", "rb") as rows:
+        found = subprocess.run(
+            [*COMMAND, "predict", str(home / "birds.tally"), "-", "--only", "--top", "1", "--explain", "1"],
+            stdin=rows,
+            capture_output=True,
+            encoding="utf-8",
+            env=terminal(),
+            check=False,
+        )
+    lines = list(csv.reader(io.StringIO(found.stdout)))
+    assert (found.returncode, len(lines), lines[0]) == (0, 345, ["prediction", "p", "reasons"])
+    assert lines[1][2].startswith("bill_length_mm = 39.1 +")
+
+
+def test_predict_does_not_begin_the_output_anew(home: Path, tmp_path: Path) -> None:
+    with open(tmp_path / "all.txt", "w+") as out:
+        out.write("before\n")
+        out.flush()
+        arguments = ["predict", str(home / "birds.tally"), str(home / "birds.csv"), "--only", "-q"]
+        subprocess.run([*COMMAND, *arguments], stdout=out, env=terminal(), check=True)
+        out.seek(0)
+        assert out.read().startswith("before\nprediction,p_Adelie")
+
+
+def test_predict_leaves_out_what_is_not_sure(home: Path) -> None:
+    found = run("predict", *at(home, "birds.tally", "birds.csv"), "--only", "--threshold", "0.99", "--format", "json")
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    empty = [record["prediction"] is None for record in records]
+    assert empty == [max(record[f"p_{k}"] for k in ("Adelie", "Chinstrap", "Gentoo")) < 0.99 for record in records]
+    assert any(empty)
+    found = run("predict", *at(home, "birds.tally", "birds.csv"), "--only", "--threshold", "Gentoo=1.1")
+    assert (found.returncode, found.stdout) == (1, "")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(home: Path, tmp_path: Path) -> None:
+    frame = pl.concat([pl.DataFrame(penguins())] * 500)
+    frame.write_csv(tmp_path / "many.csv")
+    command = " ".join([*COMMAND, "predict", str(home / "birds.tally"), str(tmp_path / "many.csv"), "-q"])
+    found = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} | head -2"],
+        capture_output=True,
+        text=True,
+        env=terminal(),
+        check=False,
+    )
+    assert found.stderr == ""
+    assert found.stdout.count("\n") == 2
+
+
+# ------------------------------------------------------------------------------------------------ evaluate, explain
+
+
+def test_evaluate_remembers_the_target(home: Path) -> None:
+    found = run("evaluate", *at(home, "birds.tally", "birds.csv"))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("test: 344 rows, 3 classes")
+    record = json.loads(run("evaluate", *at(home, "birds.tally", "birds.parquet"), "--json").stdout)
+    frame = pl.DataFrame(penguins())
+    assert record["accuracy"]["value"] == tallybayes.load(home / "birds.tally").score(frame, "species")
+
+
+def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Path) -> None:
+    """Pitfall 38."""
+    text = (home / "birds.csv").read_text().replace("Gentoo", "Gentoo.")
+    (tmp_path / "dots.csv").write_text(text)
+    failed("evaluate", *at(home, "birds.tally"), str(tmp_path / "dots.csv"), message="did you mean 'Gentoo'?")
+
+
+def test_explain_shows_the_evidence_as_bars(home: Path) -> None:
+    found = run("explain", *at(home, "birds.tally", "birds.csv"), "--row", "1")
+    assert found.returncode == 0
+    assert found.stdout.splitlines()[0] == "Adelie rather than Chinstrap: P(Adelie) = 0.9999"
+    assert "island = Torgersen" in found.stdout
+    assert "████████" in found.stdout
+    typed = run("explain", *at(home, "birds.tally"), "island=torgersen", "bill_length_mm=39.1", "--against", "Gentoo")
+    assert typed.stdout.startswith("Adelie rather than Gentoo")
+    assert "no value: bill_depth_mm" in typed.stdout
+
+
+def test_explain_works_it_out_by_hand(home: Path) -> None:
+    found = run("explain", *at(home, "birds.tally"), "island=Dream", "bill_length_mm=43.2", "--work", COLUMNS="120")
+    lines = [line.split() for line in found.stdout.splitlines()]
+    assert ["P(class)", "152/344", "68/344", "124/344"] in lines
+    assert ["×", "island", "=", "Dream", "57/155", "69/71", "1/127"] in lines
+    assert "N(43.2; 38.79, 2.65)" in found.stdout
+    record = json.loads(run("explain", *at(home, "birds.tally"), "island=Dream", "--work", "--json").stdout)
+    joint = np.sum([step["logs"] for step in record["work"]], axis=0)
+    shares = np.exp(joint - joint.max())
+    np.testing.assert_allclose(shares / shares.sum(), list(record["posterior"].values()), rtol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ change
+
+
+def test_unlearning_and_learning_again_is_where_it_began(home: Path, tmp_path: Path) -> None:
+    lines = (home / "birds.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "some.csv").write_text("".join(lines[:1] + lines[100:160]))
+    model = tmp_path / "model.tally"
+    shutil.copy(home / "birds.tally", model)
+    found = run("unlearn", str(model), str(tmp_path / "some.csv"))
+    assert found.returncode == 0
+    assert found.stdout.splitlines()[-1].split() == ["all", "60", "60", "344", "284"]
+    rest = tmp_path / "rest.csv"
+    rest.write_text("".join(lines[:100] + lines[160:]))
+    without = NaiveBayes(classical=True).fit(rest, "species")
+    rows = pl.DataFrame(penguins()).drop("species")
+    np.testing.assert_allclose(
+        tallybayes.load(model).predict_proba(rows), without.predict_proba(rows), rtol=1e-6, atol=1e-12
+    )
+    assert run("update", str(model), str(tmp_path / "some.csv"), "--json").returncode == 0
+    original = tallybayes.load(home / "birds.tally")
+    np.testing.assert_allclose(
+        tallybayes.load(model).predict_proba(rows), original.predict_proba(rows), rtol=1e-6, atol=1e-12
+    )
+    failed("unlearn", str(model), str(stranger(tmp_path)), message="they cannot be taken back")
+
+
+def stranger(directory: Path) -> Path:
+    path = directory / "stranger.csv"
+    path.write_text("island,species\nAtlantis,Adelie\n")
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_update_learns_new_levels_and_classes(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("island,species\nAtlantis,Emperor\nAtlantis,Emperor\n")
+    out = tmp_path / "out.tally"
+    found = run("update", *at(home, "birds.tally"), str(tmp_path / "new.csv"), "-o", str(out))
+    assert found.returncode == 0, found.stderr
+    assert "note: the table lacks columns 'bill_length_mm'" in found.stderr
+    assert "Emperor: 2" in found.stdout
+    assert tallybayes.load(out).classes_.tolist() == ["Adelie", "Chinstrap", "Emperor", "Gentoo"]
+    assert tallybayes.load(home / "birds.tally").classes_.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
+
+
+def test_merged_models_are_the_model_of_all_rows(home: Path, tmp_path: Path) -> None:
+    lines = (home / "birds.csv").read_text().splitlines(keepends=True)
+    for name, part in (("a", lines[1::2]), ("b", lines[2::2])):
+        (tmp_path / f"{name}.csv").write_text("".join(lines[:1] + part))
+        run(
+            "train",
+            str(tmp_path / f"{name}.csv"),
+            "--target",
+            "species",
+            "-o",
+            str(tmp_path / name),
+            "--no-evaluation",
+            "--classical",
+        )
+    found = run("merge", *at(tmp_path, "a", "b"), "-o", str(tmp_path / "both"))
+    assert found.stdout == "Tally(344 rows; Adelie: 152, Chinstrap: 68, Gentoo: 124; 7 columns)\n"
+    rows = pl.DataFrame(penguins()).drop("species")
+    both, whole = tallybayes.load(tmp_path / "both"), tallybayes.load(home / "birds.tally")
+    np.testing.assert_allclose(both.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
+    (tmp_path / "c.csv").write_text("x,species\n1,a\n2,b\n")
+    run("train", str(tmp_path / "c.csv"), "--target", "species", "--classical", "-o", str(tmp_path / "c"))
+    failed(
+        "merge", *at(tmp_path, "a", "c"), "-o", str(tmp_path / "none"), message="differ in the column 'bill_depth_mm'"
+    )
+    assert not (tmp_path / "none").exists()
+
+
+# ------------------------------------------------------------------------------------------------ show and sample
+
+
+def test_show_prints_what_is_in_the_file(home: Path) -> None:
+    found = run("show", *at(home, "birds.tally"))
+    assert found.returncode == 0
+    assert "Gentoo                          124   0.3605" in found.stdout
+    assert "Categorical(alpha=1.0" in found.stdout
+    record = json.loads(run("show", *at(home, "birds.tally"), "--json").stdout)
+    assert (record["target"], record["estimator"]) == ("species", "NaiveBayes")
+    assert [c["rows"] for c in record["classes"]] == [152, 68, 124]
+
+
+def test_sample_draws_the_same_rows_from_the_same_seed(home: Path, tmp_path: Path) -> None:
+    found = run("sample", *at(home, "birds.tally"), "-n", "5", "--seed", "7")
+    assert found.stdout == run("sample", *at(home, "birds.tally"), "-n", "5", "--seed", "7").stdout
+    assert len(found.stdout.splitlines()) == 6
+    run("sample", *at(home, "birds.tally"), "-n", "400", "--missing", "-o", str(tmp_path / "s.parquet"))
+    assert pl.read_parquet(tmp_path / "s.parquet").columns == [*list(penguins())[1:], "species"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_shell_completes_commands_and_options() -> None:
+    script = run("completion", "bash").stdout
+
+    def completed(*words: str) -> list[str]:
+        typed = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}"
+        line = f"{script}\n{typed}; _tallybayes; echo ${{COMPREPLY[@]}}"
+        return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.split()
+
+    assert completed("tallybayes", "tr") == ["train"]
+    assert completed("tallybayes", "predict", "--th") == ["--threshold"]
+    assert "bashcompinit" in run("completion", "zsh").stdout
+    assert "complete -c tallybayes" in run("completion", "fish").stdout
+
+
+# ------------------------------------------------------------------------------------------------ how it behaves
+
+COMMANDS = [
+    "train",
+    "predict",
+    "evaluate",
+    "explain",
+    "update",
+    "unlearn",
+    "merge",
+    "show",
+    "sample",
+    "demo",
+    "completion",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example(command: str) -> None:
+    found = run(command, "--help")
+    assert found.returncode == 0
+    assert "example: " in found.stdout
+    assert f"tallybayes {command}" in found.stdout
+
+
+LIGHT = {
+    "help": ["--help"],
+    "show": ["show", "birds.tally"],
+    "predict": ["predict", "birds.tally", "birds.csv"],
+    "explain": ["explain", "birds.tally", "island=Dream"],
+}
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_what_a_command_loads(home: Path, name: str) -> None:
+    code = (
+        "import sys; from tallybayes.cli import main\n"
+        f"try: main({LIGHT[name]!r})\nexcept SystemExit: pass\n"
+        "loaded = [m for m in ('sklearn', 'pandas', 'polars', 'scipy.sparse', 'scipy.optimize') if m in sys.modules]\n"
+        "light = [] if 'help' not in sys.argv[1] else [m for m in ('numpy', 'duckdb', 'rich') if m in sys.modules]\n"
+        "print('LOADED', *loaded, *light)"
+    )
+    plain = subprocess.run(
+        [sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    found = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, cwd=home, check=True)
+    loaded = found.stdout.splitlines()[-1].split()[1:]
+    assert set(loaded) <= set(plain.stdout.split())  # an editable installation may load some by itself
+
+
+def test_colours_only_for_a_terminal_that_wants_them(home: Path) -> None:
+    arguments = ["explain", *at(home, "birds.tally", "birds.csv"), "--row", "1"]
+    assert "\x1b" not in run(*arguments).stdout
+    assert "\x1b" in run(*arguments, FORCE_COLOR="1").stdout
+    assert "\x1b[3" not in run(*arguments, FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal on Windows")
+def test_a_terminal_sees_a_progress_bar_unless_it_is_told_to_be_quiet(home: Path, tmp_path: Path) -> None:
+    import pty
+
+    def told(*more: str) -> str:
+        mine, theirs = pty.openpty()
+        arguments = ["predict", *at(home, "birds.tally", "birds.parquet"), "-o", str(tmp_path / "o.csv"), *more]
+        process = subprocess.Popen([*COMMAND, *arguments], stderr=theirs, stdout=subprocess.DEVNULL, env=terminal())
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(mine, 4096):
+                seen += part
+        except OSError:  # the other side has closed it
+            pass
+        os.close(mine)
+        assert process.wait() == 0
+        return seen.decode()
+
+    assert "predicting" in told()
+    assert told("--quiet") == ""
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "no file": (["train", "nix.csv", "--target", "y"], "there is no file nix.csv"),
+    "a directory": (["train", ".", "--target", "y"], "is a directory"),
+    "no such target": (["train", "birds.csv", "--target", "specie"], "did you mean 'species'?"),
+    "a numeric target": (["train", "birds.csv", "--target", "bill_length_mm", "--unlabelled", "ignore"], "regress on"),
+    "no such column": (["train", "birds.csv", "--target", "species", "--drop", "beak"], "drop names the column 'beak'"),
+    "no such kind": (["train", "birds.csv", "--target", "species", "--kind", "sex=word"], "must be one of"),
+    "a bad prior": (["train", "birds.csv", "--target", "species", "--prior", "a=b"], "--prior must be"),
+    "a bad alpha": (["train", "birds.csv", "--target", "species", "--alpha=-1"], "alpha"),
+    "no model": (["show", "birds.csv"], "cannot be read as a model"),
+    "no model file": (["show", "nix.tally"], "nix.tally: No such file"),
+    "a model that is a directory": (["show", "."], "directory"),
+    "an output directory": (
+        ["train", "birds.csv", "--target", "species", "-o", ".", "--no-evaluation"],
+        "is a directory",
+    ),
+    "an output nowhere": (["predict", "birds.tally", "birds.csv", "-o", "nowhere/o.csv"], "No such file or directory"),
+    "an output of no kind": (["predict", "birds.tally", "birds.csv", "-o", "o.xlsx"], "are written as .csv"),
+    "no row": (["explain", "birds.tally", "birds.csv"], "--row N"),
+    "a row too far": (["explain", "birds.tally", "birds.csv", "--row", "999"], "has 344 rows"),
+    "no such column to explain": (["explain", "birds.tally", "beak=1"], "there is no column 'beak'"),
+    "no such class": (["explain", "birds.tally", "sex=male", "--against", "Emperor"], "there is no class 'Emperor'"),
+    "no number": (["explain", "birds.tally", "body_mass_g=heavy"], "is numeric, so it cannot be 'heavy'"),
+    "nothing to draw": (["sample", "birds.tally", "-n", "0"], "-n must be at least 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_one_paragraph(home: Path, name: str) -> None:
+    arguments, message = BAD[name]
+    before = sorted(os.listdir(home))
+    found = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, encoding="utf-8", env=terminal(), cwd=home, check=False
+    )
+    assert (found.returncode, found.stdout) == (1, ""), found.stderr
+    assert found.stderr.startswith("tallybayes: ")
+    assert found.stderr.count("\n") == 1
+    assert message in found.stderr
+    assert sorted(os.listdir(home)) == before
+
+
+def test_debug_shows_where_it_went_wrong(home: Path) -> None:
+    for arguments in (["show", str(home / "birds.csv"), "--debug"], ["--debug", "show", str(home / "birds.csv")]):
+        assert "Traceback" in run(*arguments).stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train"], ["train", "a.csv"], ["predict", "m"], ["merge", "a"], ["show"]], ids=str
+)
+def test_what_is_typed_wrong_is_exit_2(arguments: list[str]) -> None:
+    found = run(*arguments)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "usage: tallybayes" in found.stderr
+
+
+def test_a_model_of_another_schema(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("q,r\n1,2\n")
+    failed("predict", *at(home, "birds.tally"), str(tmp_path / "other.csv"), message="has none of the columns")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("a,y\n1,b\n")
+    (tmp_path / "secret.csv").chmod(0)
+    failed("train", str(tmp_path / "secret.csv"), "--target", "y", message="Permission denied")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """A file system of 64 KB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a small file system cannot be mounted here (it takes root)")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_leaves_the_old_file(home: Path, tmp_path: Path, small_disk: Path) -> None:
+    model, wide = small_disk / "m.tally", tmp_path / "wide.csv"
+    shutil.copy(home / "birds.tally", model)
+    before = model.read_bytes()
+    wide.write_text("w,y\n" + "".join(f"word number {i % 4000},{i % 2}\n" for i in range(12_000)))
+    failed("train", str(wide), "--target", "y", "--no-evaluation", "-o", str(model), message="No space left on device")
+    assert model.read_bytes() == before
+    out = small_disk / "o.csv"
+    out.write_text("old")
+    frame = pl.concat([pl.DataFrame(penguins())] * 50)
+    frame.write_csv(tmp_path / "many.csv")
+    failed("predict", *at(home, "birds.tally"), str(tmp_path / "many.csv"), "-o", str(out), message="o.csv")
+    assert out.read_text() == "old"
+    assert sorted(os.listdir(small_disk)) == ["m.tally", "o.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) -> None:
+    rng = np.random.default_rng(0)
+    n = 1_500_000
+    columns = {"bill_length_mm": rng.normal(40, 5, n), "island": ["Dream", "Biscoe", "Torgersen"] * (n // 3)}
+    frame = pl.DataFrame({**columns, "species": ["Adelie", "Gentoo", "Gentoo"] * (n // 3)})
+    frame.write_csv(tmp_path / "large.csv")
+    out = tmp_path / ("m.tally" if command == "train" else "o.csv")
+    words = {
+        "train": ["train", str(tmp_path / "large.csv"), "--target", "species", "-o", str(out)],
+        "predict": ["predict", str(home / "birds.tally"), str(tmp_path / "large.csv"), "-o", str(out), "-q"],
+    }
+    out.write_text("old")
+    process = subprocess.Popen([*COMMAND, *words[command]], stderr=subprocess.PIPE, text=True, env=terminal())
+    time.sleep(2.0 if command == "train" else 1.2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    if process.returncode != 0:  # on a very fast machine it is over by then
+        assert (process.returncode, "Traceback" in told) == (130, False), told
+        assert out.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == sorted(["large.csv", out.name])
+
+
+def test_the_model_is_readable_without_the_estimator(home: Path) -> None:
+    model = storage.read(home / "birds.tally")
+    assert model.tally.class_weight.tolist() == [152, 68, 124]

@@ -1,0 +1,1 @@
+"""How a table is read: bins, families, weights and pairs."""
