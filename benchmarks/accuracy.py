@@ -2,7 +2,8 @@
 
 Every contestant keeps one setting for all tables, and none is chosen by looking at test rows. The figures of a table
 are those of all its test rows together. Khiops takes part if the environment variable TALLYBAYES_KHIOPS names a Python
-that has it.
+that has it. On a busy machine set OMP_NUM_THREADS=1: boosting's threads wait for each other, and it takes many times as
+long.
 """
 
 from __future__ import annotations
