@@ -48,7 +48,7 @@ def fine_edges(values: NDArray[Any], n_bins: int = FINE) -> tuple[float, ...]:
 
 
 def _between(values: Array, n_bins: int) -> Array:
-    """The edges of as many bins of sorted values, each the simplest number from half a bin below to half a bin above."""
+    """The edges of so many bins of sorted values, each the simplest number between half a bin below and half above."""
     ranks = (np.arange(1, 2 * n_bins, 2) * (len(values) / (2 * n_bins))).astype(int)
     low = values[ranks[:-1]]
     above = np.minimum(np.searchsorted(values, low, side="right"), len(values) - 1)
