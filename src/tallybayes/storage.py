@@ -25,7 +25,7 @@ from tallybayes.evaluate import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
 from tallybayes.model import WRITERS, Model
-from tallybayes.planning import Plan
+from tallybayes.plan import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from tallybayes import NaiveBayes
 from tallybayes.batch import Codes, Labels
 from tallybayes.families import Binned, Gaussian, Hierarchical, Kernel, Lognormal, ZeroInflated
-from tallybayes.planning.choice import Choice, Judge, candidates, described, joined
+from tallybayes.plan import joined
+from tallybayes.planning.choice import Choice, Judge, candidates, described
 
 RNG = np.random.default_rng(0)
 N = 2000

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from tallybayes import NaiveBayes
 from tallybayes.errors import ColumnWarning, DataError
 from tallybayes.families import Gaussian, Kernel
-from tallybayes.planning import Plan, mean_of
+from tallybayes.plan import Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.sampling import inside
 from tallybayes.settings import EvidenceWeights

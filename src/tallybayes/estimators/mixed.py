@@ -26,7 +26,7 @@ from tallybayes.explain import Explanation, explain
 from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
 from tallybayes.families._family import for_columns
 from tallybayes.model import Model
-from tallybayes.planning.choice import NUMERIC
+from tallybayes.plan import NUMERIC, Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.predictions import Answers, predict_file
 from tallybayes.sampling import sampled
@@ -494,7 +494,7 @@ class NaiveBayes(BaseNB):
                 "count the second table as the first was: first.blank().partial_fit(…), or use classical=True"
             )
         shares = float(self.class_count_.sum()), float(other.class_count_.sum())
-        return {**self._remembered(), "_plan": planning.mean_of(mine, theirs, *shares)}
+        return {**self._remembered(), "_plan": mean_of(mine, theirs, *shares)}
 
     # ------------------------------------------------------------------------------------------ choosing
 
@@ -564,7 +564,7 @@ class NaiveBayes(BaseNB):
         estimator._validate_params()
         estimator._refuse_auto("a tally alone")
         if set(tally.blocks) - set(blocks_of(tally.schema, estimator._overrides().family)):
-            estimator._plan = planning.Plan.of_tally(tally)
+            estimator._plan = Plan.of_tally(tally)
         estimator._adopt(tally)
         return estimator
 

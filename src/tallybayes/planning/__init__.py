@@ -6,7 +6,7 @@ Everything is judged by exact leave-one-out of the rows themselves, so nothing h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +18,11 @@ from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
 from tallybayes.model import Model
+from tallybayes.plan import NUMERIC, Plan
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
-from tallybayes.planning.choice import NUMERIC, Choice, Judge, candidates, choose, described, joined
+from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
 from tallybayes.schema import Column, Schema, plural
 from tallybayes.settings import EvidenceWeights, Settings
@@ -45,40 +46,6 @@ class Wishes:
     told: Mapping[str, Family] | None = None  # families of single columns
     weights: Weights = "auto"
     pairs: Pairs = "auto"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How each column is read, pairs included, by name."""
-
-    families: Mapping[str, Family]
-    weights: EvidenceWeights | None = None
-    notes: tuple[str, ...] = ()
-    lost: Mapping[str, float] = field(default_factory=dict)  # how much leave-one-out log loss rises without a column
-
-    def places(self, schema: Schema) -> dict[str, list[int]]:
-        """Which columns each family reads, by position."""
-        found: dict[str, list[int]] = {}
-        for p, column in enumerate(schema.columns):
-            if column.name in self.families:
-                found.setdefault(self.families[column.name].name, []).append(p)
-        return found
-
-    def settings(self, schema: Schema, base: Settings) -> Settings:
-        """How the tally of such columns is to be read."""
-        places = self.places(schema).items()
-        families = {name: joined([self.families[schema.columns[p].name] for p in at]) for name, at in places}
-        return replace(base, families=families, weights=self.weights)
-
-    @classmethod
-    def of_tally(cls, tally: Tally) -> Plan:
-        """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
-        names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
-        return cls({column: NUMERIC.get(name) or FAMILIES[name]() for column, name in names})
-
-    def same_reading(self, other: Plan) -> bool:
-        """Whether tallies made by the two plans can be added."""
-        return {n: f.name for n, f in self.families.items()} == {n: f.name for n, f in other.families.items()}
 
 
 def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None = None) -> tuple[Plan, Model]:
@@ -142,19 +109,6 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
     weights = EvidenceWeights(_heard(model, names, weighed.weights), float(weighed.weights[0]))
     plan = replace(plan, weights=weights, notes=(*plan.notes, f"weights learned from {plural(sample.n_rows, 'row')}"))
     return plan, replace(model, settings=replace(model.settings, weights=weights))
-
-
-def mean_of(mine: Plan, theirs: Plan, my_rows: float, their_rows: float) -> Plan:
-    """The plan of two tables together: weights in between, nearer to those of the larger table."""
-    if mine.weights is None or theirs.weights is None or my_rows + their_rows == 0:
-        return mine if theirs.weights is None else theirs
-    share = their_rows / (my_rows + their_rows)
-
-    def between(a: float, b: float) -> float:
-        return a + share * (b - a)
-
-    columns = {n: between(w, theirs.weights.columns.get(n, 1.0)) for n, w in mine.weights.columns.items()}
-    return replace(mine, weights=EvidenceWeights(columns, between(mine.weights.prior, theirs.weights.prior)))
 
 
 # ---------------------------------------------------------------------------------------------- families

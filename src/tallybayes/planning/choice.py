@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.batch import Array, Codes, Labels, Matrix, columns_of
-from tallybayes.families import Binned, Exponential, Family, Gaussian, Kernel, Lognormal, ZeroInflated
+from tallybayes.families import Binned, Family, Kernel, ZeroInflated
 from tallybayes.families.binned import partition_cost
 from tallybayes.tally import Tally
 
 BANDWIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)
 STRENGTHS = (2.0, 8.0, 32.0, 128.0)
-BY_COLUMN = ("alpha", "strength", "bandwidth")  # settings that a block may have one of for each column
-
-NUMERIC: dict[str, Family] = {
-    "gaussian": Gaussian(ignore_constants=True, floor="own"),
-    "kernel": Kernel(),
-    "binned": Binned(),
-    "lognormal": Lognormal(),
-    "exponential": Exponential(),
-    "zero_inflated": ZeroInflated("lognormal"),
-}
 
 
 @dataclass(frozen=True)
@@ -138,14 +128,3 @@ def _with_settings(family: Any, trial: Trial, summary: Any) -> Family:
     if family.name in ("kernel", "binned", "hierarchical"):
         family = min((replace(family, strength=s) for s in STRENGTHS), key=lambda f: trial.loss(f, summary))
     return family
-
-
-def joined(families: list[Any]) -> Family:
-    """One family for a block from those of its columns: settings that may differ become a list."""
-    first = families[0]
-    lists = {
-        f.name: tuple(float(np.ravel(getattr(each, f.name))[0]) for each in families)
-        for f in fields(first)
-        if f.name in BY_COLUMN and first.name != "zero_inflated"
-    }
-    return replace(first, **lists) if lists else first
