@@ -41,6 +41,7 @@ def sampled(
             values = matrix[:, j]
             if column.edges is not None:
                 values = inside(column.edges, values, rng)
+                values = np.floor(values) if column.whole else values  # a whole number of the same bin
             if column.levels is not None:
                 values = np.array(column.levels, dtype=object)[values]
             elif column.whole:

@@ -86,7 +86,7 @@ def test_a_family_without_a_rival_has_no_runner_up(numeric):
 def test_a_choice_is_described():
     assert Choice(Gaussian(), 0.5).reason == "gaussian"
     assert Choice(Gaussian(), 0.5, "lognormal", 0.6).reason == "gaussian (log loss alone 0.5000; lognormal 0.6000)"
-    assert described(Kernel(4.0)) == "kernel of 4 bins"
+    assert described(Kernel(4.0)) == "kernel 4 bins wide"
     assert described(Kernel(0.0)) == "every bin by itself"
     assert described(ZeroInflated()) == "zero or lognormal"
 

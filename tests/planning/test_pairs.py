@@ -80,6 +80,14 @@ def test_the_gain_must_be_more_than_chance():
     assert found[0].gain > np.log(13 * 12 / 2) + BEYOND_CHANCE
 
 
+def test_a_column_of_chance_and_its_copy_gain_nothing_together():
+    codes = np.repeat([0, 1], 100).astype(np.int32)
+    labels = Labels.hard((np.arange(200) % 2).astype(np.int32))
+    parts = [Column(name, "category", ("p", "q")) for name in "ab"]
+    grid = Grid(parts, np.column_stack((codes, codes)), labels, 2)
+    assert screened(grid, np.full((200, 2), np.log(0.5)), [0, 1], 5) == []
+
+
 def test_a_pair_too_large_to_learn_is_not_tried():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 100, (300, 2)).astype(np.int32)
@@ -172,7 +180,7 @@ def test_what_is_no_number_of_pairs_is_refused(pairs):
 
 def test_500_columns_are_screened_in_little_memory():
     rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 4, (200, 500)).astype(float), rng.integers(0, 2, 200)
+    x, y = rng.integers(0, 4, (60, 500)).astype(float), rng.integers(0, 2, 60)
     tracemalloc.start()
     try:
         NaiveBayes().fit(x, y)

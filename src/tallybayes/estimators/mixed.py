@@ -605,7 +605,7 @@ class NaiveBayes(BaseNB):
         if not isinstance(row, Mapping) and getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
             row = row.to_dict()  # a row of a pandas frame
         if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
-            row = [{**dict.fromkeys(self.schema_.names), **row}]  # what is not told is missing
+            row = [{**dict.fromkeys(self.schema_.names[: self.n_features_in_]), **row}]  # what is not told is missing
         batch = self._rows(row)
         self._refuse_components("explain")
         if batch.n_rows != 1:

@@ -38,7 +38,7 @@ class Kernel:
     >>> x = Codes(np.array([[0], [0], [4], [4]]), np.array([5]))
     >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1, 1], np.int32)), 2))
     >>> np.exp(params.of_column(0)[0]).round(2)
-    array([0.54, 0.32, 0.09, 0.02, 0.07])
+    array([0.51, 0.31, 0.08, 0.04, 0.05])
     """
 
     bandwidth: float | tuple[float, ...] = 2.0

@@ -1,9 +1,9 @@
 """Which two columns say more together than apart.
 
 A pair earns its place by what leave-one-out shows: how much the log likelihood of the labels would rise if its evidence
-were added to the model as it is, to second order g² / 2h (g the slope and h the curvature in the pair's weight). The
-largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats more than that: chance does it
-to one table in twenty.
+were added to the model as it is, to second order g² / 2h (g the slope and h the curvature in the pair's weight, with
+what pulls weights to zero). The largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats
+more than that: chance does it to one table in twenty.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tallybayes.families import Pair
 from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.planning.bins import even_groups
+from tallybayes.planning.weights import PULL
 from tallybayes.schema import Column
 from tallybayes.tally import Counts
 
@@ -122,7 +123,7 @@ def _gain(family: Pair, counts: Counts, x: Codes, labels: Labels, posterior: Arr
     expected = (posterior * evidence).sum(axis=1)
     slope = float((weight * (evidence[np.arange(len(expected)), labels.codes] - expected)).sum())
     curvature = float((weight * ((posterior * evidence**2).sum(axis=1) - expected**2)).sum())
-    return slope**2 / (2.0 * curvature) if slope > 0 and curvature > 0 else 0.0
+    return slope**2 / (2.0 * (curvature + 2.0 * PULL)) if slope > 0 else 0.0
 
 
 def with_reason(column: Column, gain: float) -> Column:
