@@ -105,7 +105,7 @@ def run(arguments: Sequence[str] = ()) -> None:
                 writer.writerow([name, each.n_rows, contestant, *each.figures, each.ece_of_folds])
                 file.flush()
     summary(names, found)
-    draw(found, options.picture)
+    draw({contestant: [each.figures for each in of] for contestant, of in found.items()}, options.picture)
 
 
 def line(table: str, contestant: str, figures: Sequence[float]) -> str:
@@ -134,33 +134,27 @@ def summary(names: list[str], found: dict[str, list[Judged]]) -> None:
     print(f"\n# more than 0.5 points below {TEXTBOOK} beyond the standard error: {', '.join(worse) or 'none'}")
 
 
-def draw(found: dict[str, list[Judged]], picture: Path) -> None:
-    """Accuracy against log loss: a dot for each contestant's mean."""
+def draw(figures: dict[str, Any], picture: Path) -> None:
+    """Accuracy and log loss (tables, figures) of each contestant: a dot for each table, and the means."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         print("# no picture: it needs matplotlib")
         return
-    figure = Figure(figsize=(7.2, 4.2), dpi=150, facecolor="white", layout="constrained")
-    axes = figure.subplots()
-    for contestant, of in found.items():
-        accuracy, log_loss = np.mean([each.figures[:2] for each in of], axis=0)
-        ours = contestant == OURS
-        axes.scatter(log_loss, accuracy, s=90 if ours else 50, color="#c0392b" if ours else "#34495e", zorder=3)
-        axes.annotate(
-            f"{contestant}\n{accuracy:.3f}, {log_loss:.3f}",
-            (log_loss, accuracy),
-            xytext=(9, -4),
-            textcoords="offset points",
-            va="top",
-            fontsize=9,
-            weight="bold" if ours else "normal",
-        )
+    figure = Figure(figsize=(8.4, 3.4), dpi=150, facecolor="white", layout="constrained")
+    titles = ("accuracy (more is better)", "log loss (less is better)")
+    for f, (axes, title) in enumerate(zip(figure.subplots(1, 2, sharey=True), titles, strict=True)):
+        for place, (contestant, of) in enumerate(figures.items()):
+            values, colour = np.asarray(of)[:, f], "#c0392b" if contestant == OURS else "#34495e"
+            axes.scatter(
+                np.maximum(values, 0.01), np.full(len(values), place), s=14, color=colour, alpha=0.3, linewidths=0
+            )
+            axes.scatter(values.mean(), place, s=120, marker="|", color=colour, linewidths=2.5)
+            axes.annotate(f"{values.mean():.3f}", (values.mean(), place - 0.22), ha="center", fontsize=8, color=colour)
+        axes.set(xlabel=title, ylim=(len(figures) - 0.6, -0.6))
+        axes.set_yticks(range(len(figures)), list(figures), fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
     axes.set_xscale("log")
-    axes.set_xlabel("mean log loss (less is better)")
-    axes.set_ylabel("mean accuracy (more is better)")
-    axes.set_title(f"{len(next(iter(found.values())))} tables, rows that were not learned", fontsize=10)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xticks([0.01, 0.1, 1.0], ["≤ 0.01", "0.1", "1"])
     figure.savefig(picture)
     print(f"# {picture}")
