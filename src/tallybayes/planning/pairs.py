@@ -127,8 +127,9 @@ def _gain(family: Pair, counts: Counts, x: Codes, labels: Labels, posterior: Arr
 
 
 def with_reason(column: Column, gain: float) -> Column:
-    """The pair with what it gains, for people."""
-    return replace(column, reason=f"together they gain {gain:.0f} nats, leave-one-out", lasting="two columns together")
+    """The pair with what it gains, for people; a gain of nothing means that it was told."""
+    reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as told"
+    return replace(column, reason=reason, lasting="two columns together")
 
 
 def evidence_of(counts: Counts, strength: float, x: Codes, labels: Labels) -> Any:
