@@ -276,9 +276,9 @@ class Tally:
         schema = self.schema.unite(other.schema)
         return self.align(schema)._joined(other.align(schema))
 
-    def _joined(self, other: Tally) -> Tally:
+    def _joined(self, other: Tally, combine: Callable[[Any, Any], Any] = add) -> Tally:
         """The rows of both, where both have the same schema."""
-        return replace(self, class_weight=self.class_weight + other.class_weight, blocks=self._paired(other, add))
+        return replace(self, class_weight=self.class_weight + other.class_weight, blocks=self._paired(other, combine))
 
     def __radd__(self, start: int) -> Tally:
         return self if start == 0 else NotImplemented  # so that sum() works
@@ -366,7 +366,15 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
     threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
     parts = map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads)
-    return reduce(Tally._joined, parts)
+    return reduce(lambda mine, theirs: mine._joined(theirs, _poured), parts)
+
+
+def _poured(mine: Any, theirs: Any) -> Any:
+    """Add to a summary that nobody else has seen yet, in place: a large vocabulary has no pages to spare."""
+    if not isinstance(mine, Counts):
+        return mine + theirs
+    np.add(mine.count, theirs.count, out=mine.count)
+    return replace(mine, weight=mine.weight + theirs.weight)
 
 
 def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: int) -> Tally:
