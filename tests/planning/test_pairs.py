@@ -157,6 +157,7 @@ def test_pairs_come_in_the_order_of_their_columns():
         ([("a", "a")], "two different columns"),
         ([("a",)], "two different columns"),
         ([("a", "b", "c")], "two different columns"),
+        (["a"], "two different columns"),
         ([("a", "one")], "'one', which is no evidence"),
         ([("a", "b"), ("a", "b")], "twice"),
         ([("a", "b"), ("b", "a")], "twice"),

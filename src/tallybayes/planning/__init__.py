@@ -252,15 +252,14 @@ class _Weighed:
     @classmethod
     def learned(cls, rows: LeftOut, wanted: Weights) -> _Weighed:
         ones = np.ones(rows.n_terms)
-        plain = rows.losses(ones)
+        few = _judged(rows)
+        plain = few.losses(ones)
         if wanted is None:
-            return cls(ones, False, weighing.PULL, plain[:: max(1, -(-len(plain) // JUDGED_ROWS))])
+            return cls(ones, False, weighing.PULL, plain)
         pull = weighing.best_pull(rows, ones)
-        step = max(1, -(-len(rows.codes) // JUDGED_ROWS))
-        few = rows.take(slice(None, None, step))
         held_out = held_out_losses(few, ones, pull)
-        if wanted == "auto" and not is_better(plain[::step], held_out, few.weight):
-            return cls(ones, False, pull, plain[::step])
+        if wanted == "auto" and not is_better(plain, held_out, few.weight):
+            return cls(ones, False, pull, plain)
         return cls(learn(rows, ones, pull=pull), True, pull, held_out)
 
 
@@ -326,8 +325,7 @@ def _paired(
     start = np.concatenate((weighed.weights, np.zeros(len(columns))))
     fixed = None if weighed.kept else len(names) + 1
     if isinstance(wishes.pairs, (str, int)):
-        step = max(1, -(-len(joint.codes) // JUDGED_ROWS))
-        judged = joint.take(slice(None, None, step))
+        judged = _judged(joint)
         after = held_out_losses(judged, centre, weighed.pull, start, fixed)
         if not is_better(weighed.losses, after, judged.weight):
             return replace(plan, notes=(*plan.notes, "pairs would not improve leave-one-out log loss: none")), model
@@ -400,12 +398,12 @@ def _alone_losses(rows: LeftOut, names: list[str]) -> dict[str, float]:
 
 
 def _told_pair(pair: tuple[str, str], place: Mapping[str, int], paired: list[int]) -> pairing.Candidate:
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise SettingError(f"a pair is two different columns, such as ('age', 'sex'), not {pair!r}")
     for name in pair:
         if name not in place:
             raise SettingError(f"pairs names the column {name!r}, but the table has {', '.join(list(place)[:20])}")
         if place[name] not in paired:
             raise SettingError(f"pairs names the column {name!r}, which is no evidence or has a single level")
-    if len(pair) != 2 or pair[0] == pair[1]:
-        raise SettingError(f"a pair is two different columns, not {pair!r}")
     left, right = (paired.index(place[name]) for name in pair)
     return pairing.Candidate(left, right, 8.0, 0.0)

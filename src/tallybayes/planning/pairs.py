@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +129,3 @@ def with_reason(column: Column, gain: float) -> Column:
     """The pair with what it gains, for people; a gain of nothing means that it was told."""
     reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as told"
     return replace(column, reason=reason, lasting="two columns together")
-
-
-def evidence_of(counts: Counts, strength: float, x: Codes, labels: Labels) -> Any:
-    """Leave-one-out evidence (n, K) of a pair."""
-    family = Pair(strength)
-    return family.leave_one_out(counts, family.estimate(counts), x, labels)
