@@ -23,6 +23,30 @@ class Exports:
         """
         return str(self._exported("to_json", indent))
 
+    def to_python(self, name: str = "predict_proba") -> str:
+        """Return the source of one Python function that scores a row, and needs nothing but Python.
+
+        Parameters
+        ----------
+        name : str, default="predict_proba"
+            What the function is called.
+
+        Returns
+        -------
+        str
+            A module: the function takes a dict of column to value and answers a dict of label to probability.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes(classical=True).fit({"wind": ["weak", "weak", "strong"]}, ["yes", "yes", "no"])
+        >>> space = {}
+        >>> exec(model.to_python(), space)
+        >>> space["predict_proba"]({"wind": "strong"})
+        {'no': 0.571..., 'yes': 0.428...}
+        """
+        return str(self._exported("to_python", name))
+
     def _exported(self, name: str, *options: Any) -> Any:
         # By name: the layers above this one are not its business before somebody asks.
         return getattr(import_module("tallybayes.export"), name)(self, *options)

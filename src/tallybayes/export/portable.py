@@ -338,6 +338,14 @@ MAKERS: dict[type, Callable[..., Iterator[Term]]] = {
 # ------------------------------------------------------------------------------------------ plain values
 
 
+def check_plain(scorer: Scorer) -> None:
+    """Refuse labels and levels that cannot be spelled."""
+    found: list[ByLevel | Part] = [term for term in scorer.terms if isinstance(term, ByLevel)]
+    found += [part for term in scorer.terms if isinstance(term, ByPair) for part in term.parts]
+    for value in (*scorer.classes, *(level for each in found for level in each.levels or ())):
+        _plain(value)
+
+
 def _plain(value: Any) -> Any:
     """A record, an array or a value as what JSON can hold; what is infinite is spelled as text."""
     if type(value) in NAMES:
