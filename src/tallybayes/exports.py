@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -46,6 +47,40 @@ class Exports:
         {'no': 0.571..., 'yes': 0.428...}
         """
         return str(self._exported("to_python", name))
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        proba: bool = True,
+        keep: Sequence[str] | None = None,
+    ) -> str:
+        """Return one SELECT that scores the rows of a table in the database that holds them.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            Name of the table; several names where a schema or a catalogue stands before it. It is quoted as it is.
+        dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}, default="duckdb"
+        proba : bool, default=True
+            Also answer a column ``p_LABEL`` for every class, beside ``prediction``.
+        keep : sequence of str, optional
+            Columns of the table to answer beside them, such as a key; those the model reads if not given.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes(classical=True).fit({"wind": ["weak", "weak", "strong"]}, ["yes", "yes", "no"])
+        >>> days = duckdb.sql("SELECT 'weak' AS wind")
+        >>> duckdb.sql(model.to_sql("days")).fetchall()
+        [('weak', 'yes', 0.181..., 0.818...)]
+        """
+        return str(self._exported("to_sql", table, dialect, proba, keep))
 
     def _exported(self, name: str, *options: Any) -> Any:
         # By name: the layers above this one are not its business before somebody asks.

@@ -2,5 +2,6 @@
 
 from tallybayes.export.portable import Scorer, to_json
 from tallybayes.export.python import to_python
+from tallybayes.export.sql import to_sql
 
-__all__ = ["Scorer", "to_json", "to_python"]
+__all__ = ["Scorer", "to_json", "to_python", "to_sql"]
