@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 
 class Exports:
@@ -81,6 +81,26 @@ class Exports:
         [('weak', 'yes', 0.181..., 0.818...)]
         """
         return str(self._exported("to_sql", table, dialect, proba, keep))
+
+    def to_onnx(self, missing_text: str = "", dtype: Literal["float64", "float32"] = "float64") -> Any:
+        """Return the model as an ONNX graph (needs the extra ``onnx``).
+
+        Its outputs are ``label`` and ``probabilities``. Where no column holds text, the only input is ``X``, a matrix
+        of all columns in their order; otherwise each column that is evidence is an input of its own, of shape (n, 1).
+        Booleans are 0 and 1, and a hole is NaN.
+
+        Parameters
+        ----------
+        missing_text : str, default=""
+            What stands for a hole in a column of text.
+        dtype : {"float64", "float32"}, default="float64"
+            The type of the numbers that are given; it calculates with the former in any case.
+
+        Returns
+        -------
+        onnx.ModelProto
+        """
+        return self._exported("to_onnx", missing_text, dtype)
 
     def _exported(self, name: str, *options: Any) -> Any:
         # By name: the layers above this one are not its business before somebody asks.

@@ -344,6 +344,14 @@ def test_a_model_is_printed_as_a_query_that_scores_the_file(home: Path) -> None:
     assert list(duckdb.sql(run("sql", model, "--table", rows, "--no-proba").stdout).fetchnumpy())[-1] == "prediction"
 
 
+def test_a_model_is_written_as_onnx_to_a_file_only(home: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = str(home / "birds.tally")
+    failed("export", model, "--to", "onnx", message="name a file with -o")
+    assert run("export", model, "--to", "onnx", "-o", str(tmp_path / "birds.onnx")).returncode == 0
+    assert [output.name for output in onnx.load(tmp_path / "birds.onnx").graph.output] == ["label", "probabilities"]
+
+
 def test_a_model_is_written_as_json_and_as_python(home: Path, tmp_path: Path) -> None:
     model = str(home / "birds.tally")
     assert json.loads(run("export", model).stdout)["classes"] == ["Adelie", "Chinstrap", "Gentoo"]

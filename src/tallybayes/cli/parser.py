@@ -224,12 +224,13 @@ def _sql(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
-    "export", "export", "write a model as JSON or as a Python function",
+    "export", "export", "write a model as JSON, as a Python function or as an ONNX graph",
     "tallybayes export loans.tally --to python -o loans.py",
 )  # fmt: skip
 def _export(parser: argparse.ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("--to", choices=["json", "python"], default="json", help="the language (json)")
+    parser.add_argument("--to", choices=["json", "python", "onnx"], default="json", help="the language (json)")
+    parser.add_argument("--missing-text", default="", metavar="TEXT", help="what a missing text is in ONNX ('')")
     _written(parser)
 
 
