@@ -357,6 +357,12 @@ tb::Sorted words_of(const Vector<std::uint8_t>& text, const Starts& start) {
     return {text.data(), start.data(), rows(start) - 1};
 }
 
+template <class I>
+void check_row_starts(const Vector<I>& start, Index entries) {
+    require(rows(start) > 0 && start.data()[0] == 0 && start.data()[rows(start) - 1] == entries, "row pointers do not fit the counts");
+    for (Index i = 0; i + 1 < rows(start); ++i) require(start.data()[i] <= start.data()[i + 1], "row pointers must not fall");
+}
+
 void bind_tokens(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<tb::Cut>(m, "Cut");
@@ -378,6 +384,15 @@ void bind_tokens(nb::module_& m) {
         return nb::make_tuple(array_of<float>(std::move(counted.data)), array_of<std::int32_t>(std::move(counted.column)), array_of<std::int64_t>(std::move(counted.start)),
                               array_of<std::uint8_t>(std::move(counted.text)), array_of<std::int64_t>(std::move(counted.word_start)));
     }, "texts"_a, "first"_a, "last"_a, "cut"_a);
+    const auto weigh = [&]<class I>(I) {
+        m.def("weigh_counts", [](const Vector<float>& count, const Vector<I>& start, bool damped, bool scaled, const OutVector<double>& out) {
+            check_row_starts(start, rows(count));
+            require(rows(out) == rows(count), "one weight for each count");
+            tb::weigh_counts(count.data(), start.data(), rows(start) - 1, damped, scaled, out.data());
+        }, "count"_a.noconvert(), "start"_a.noconvert(), "damped"_a, "scaled"_a, "out"_a.noconvert(), Release());
+    };
+    weigh(std::int32_t{});
+    weigh(std::int64_t{});
     m.def("list_tokens", [](const Texts& t, std::size_t number, const tb::Cut& cut) {
         require(number < t.texts.documents.size(), "there are fewer documents");
         tb::Listing listing;

@@ -8,6 +8,7 @@ slice of rows at a time, so memory does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -316,6 +317,13 @@ def texts_of(column: Any) -> Texts:
     if isinstance(column, list):
         return _native.texts_of_list(column)
     return _native.texts_of_stream(column.__arrow_c_stream__())
+
+
+def weighed_counts(x: Documents, damped: bool, scaled: bool) -> Documents:
+    """The documents with their counts damped to log(1 + n), scaled to length one, or both."""
+    weight = np.empty(len(x.data))
+    _native.weigh_counts(x.data, x.start, damped, scaled, weight)
+    return replace(x, data=weight)
 
 
 def count_tokens(texts: Texts, first: int, last: int, cut: Any) -> tuple[Documents, Vocabulary]:

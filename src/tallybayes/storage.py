@@ -301,16 +301,16 @@ def _check_block(name: str, block: Block, schema: Schema) -> None:
         if second is not None and n_right is not None and second.tolist() != n_right.tolist():
             raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
         cells = int(expected.sum())
-    shapes = {"count": (n_classes, cells), "mean": (n_classes, d), "m2": (n_classes, d), "weight": (n_classes, d)}
+    shapes = dict.fromkeys(("mean", "m2", "weight"), (n_classes, d))
+    shapes |= dict.fromkeys(("count", "having"), (n_classes, cells))
     for key, array in arrays.items():
         if array.dtype.kind != "f":
             continue
         shape = shapes.get(key, (n_classes, *array.shape[1:]))
         if key == "weight" and array.shape == (n_classes, 1):  # all columns share it
             shape = array.shape
-        _check_array(
-            f"{key} of the block {name!r}", array, shape, 0.0 if key in ("count", "m2", "weight") else -math.inf
-        )
+        least = 0.0 if key in ("count", "having", "m2", "weight") else -math.inf
+        _check_array(f"{key} of the block {name!r}", array, shape, least)
 
 
 def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:

@@ -6,7 +6,7 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,14 @@ from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import per_column, pseudocounts, totals
 from tallybayes.families._linear import Linear, Slopes, sparse_of
-from tallybayes.families.multinomial import bag_of_words, log_shares, mean_length, sample_words
+from tallybayes.families.multinomial import (
+    bag_of_words,
+    inverse_frequency,
+    log_shares,
+    mean_length,
+    refuse_idf,
+    sample_words,
+)
 from tallybayes.tally import Counts
 
 
@@ -68,6 +75,9 @@ class Complement:
         Pseudocount of every word; one number, or one a column.
     norm : bool, default=False
         Divide the weights of a class by their sum.
+    idf : bool, default=False
+        Multiply the counts of a word by log((1 + n) / (1 + d)) + 1, where d of the n rows have the word. The tally
+        stays as it was counted, so that rows can come and go.
 
     Examples
     --------
@@ -81,12 +91,17 @@ class Complement:
 
     alpha: float | tuple[float, ...] = 1.0
     norm: bool = False
+    idf: bool = False
     name: ClassVar[str] = "complement"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
-        return bag_of_words(x, labels, n_classes)
+        return bag_of_words(x, labels, n_classes, self.idf)
 
     def estimate(self, summary: Counts) -> Rivals:
+        if self.idf:
+            rarity = inverse_frequency(summary)
+            plain = replace(self, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
+            return replace(plain.weighed(rarity), summary=summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
         weight = log_shares(summary.count.T, alpha, of_others=True, finish=_turn)
         if self.norm:
@@ -102,6 +117,7 @@ class Complement:
 
     def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""
+        refuse_idf(self.idf)
         sums = params.sums if self.norm else np.zeros((2, len(summary.count)))
         args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
