@@ -95,6 +95,11 @@ class Documents(Csr):
         start = before[self.start].astype(self.start.dtype)
         return replace(self, data=self.data[kept], column=self.column[kept], start=start)
 
+    def sums(self, said: Array) -> Array:
+        """What is said (nnz, K) by each word, added up for each document (n, K)."""
+        total = np.concatenate((np.zeros((1, said.shape[1])), np.cumsum(said, axis=0, dtype=np.float64)))
+        return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
+
     @classmethod
     def none(cls, n_rows: int, n_columns: int) -> Self:
         """So many missing documents."""

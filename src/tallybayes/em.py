@@ -224,9 +224,7 @@ def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Lea
     """
     rows = batch.rows(0, batch.n_rows)
     known = _labelled(rows)
-    losses = [
-        _left_out_loss(learned(start, weighing(rows, each)).model if each else start, known) for each in WEIGHTS
-    ]
+    losses = [_left_out_loss(learned(start, weighing(rows, each)).model if each else start, known) for each in WEIGHTS]
     return WEIGHTS[int(np.argmin(losses))]
 
 

@@ -258,7 +258,13 @@ def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: 
 
 
 def word_loss(
-    terms: NDArray[np.float32], x: Csr, base: Array, labels: Labels, rows: tuple[int, int], weight: Array, posterior: Array
+    terms: NDArray[np.float32],
+    x: Csr,
+    base: Array,
+    labels: Labels,
+    rows: tuple[int, int],
+    weight: Array,
+    posterior: Array,
 ) -> tuple[float, Array]:
     """Log loss of some documents whose words, with these weights (V,), say ``terms`` (nnz, K), and its slope (V,).
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -26,6 +26,7 @@ from tallybayes.schema import Schema, plural
 from tallybayes.settings import Prior, Settings
 from tallybayes.tally import Counts, Tally, count, named_cells
 
+WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
@@ -123,10 +124,14 @@ class Model:
         return {name: params.weighed(self._weight_of(name)) for name, params in self.parameters.items()}
 
     def _weight_of(self, block: str) -> Array:
-        """Weight (d,) of the evidence of each column of a block."""
-        weights = {} if self.settings.weights is None else self.settings.weights.columns
-        names = (self.schema.columns[c].name for c in self.tally.blocks[block].columns)
-        return np.array([weights.get(name, 1.0) for name in names])
+        """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
+        given = self.settings.weights
+        columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
+        weights = np.array([1.0 if given is None else given.columns.get(column.name, 1.0) for column in columns])
+        if given is None or columns[0].name not in given.words:
+            return weights
+        words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
+        return words[self.known_words[block]] if block in self.known_words else words
 
     @cached_property
     def log_prior(self) -> Array:
@@ -279,10 +284,31 @@ class Model:
                 evidence += silenced(x, work(self._summary(name), params, x, heard(x, part.labels)))
                 continue
             weights = self._weight_of(name)
+            if isinstance(x, Documents) and len(weights) == x.n_columns:
+                evidence += self._weighed_words_without(name, x, part.labels, weights)
+                continue
             for j, alone in enumerate(self._alone[name]):
                 if weights[j]:
                     evidence += weights[j] * alone.without_row(x, j, part.labels)
         return evidence
+
+    def words_without(self, name: str, x: Documents, labels: Labels) -> tuple[Documents, Array]:
+        """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+        x = self._left_behind(name, self._known(name, x), labels)  # type: ignore[assignment]
+        family: Any = self.settings.families[name]
+        if not hasattr(family, "each_word_without"):
+            raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+        return x, family.each_word_without(self._summary(name), self.parameters[name], x, heard(x, labels))
+
+    def _weighed_words_without(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
+        """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
+        family, out = self.settings.families[name], np.zeros((x.shape[0], self.n_classes))
+        for first in range(0, x.shape[0], WORDY):
+            rows = slice(first, min(first + WORDY, x.shape[0]))
+            part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
+            said = family.each_word_without(self._summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
+            out[rows] = part.sums(said * weights[part.column, None])
+        return silenced(x, out)
 
     def contributions_without(self, part: Batch) -> Array:
         """Log P(x_d | y), shape (n, K, D), unweighed, of learned rows, each left out of what was learned."""

@@ -2,8 +2,8 @@
 
 The score of class k is w₀·log P(k) + Σ_v u·t_v·e_vk, where e_vk is what the words v of the document say for k as if the
 document had not been learned, u is the one weight of the text, and t_v ≥ 0 is 1 where nothing is known better. They
-maximise Σ_n r_n log P(y_n | x_n) − λ/2 Σ_v (t_v − 1)². Words that say the same again lose weight, words that decide gain
-some: what Wang and Manning (2012) do with a support vector machine on log count ratios, for any number of classes.
+maximise Σ_n r_n log P(y_n | x_n) − λ/2 Σ_v (t_v − 1)². Words that say the same again lose weight, words that decide
+gain some: what Wang and Manning (2012) do with a support vector machine on log count ratios, for any number of classes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tallybayes.batch import Array, Csr, Labels
 from tallybayes.parallel import map_rows, threads_for
 
 PULL = 1.0  # λ: a weight that is off by its own size costs half a nat
-MOST_CELLS = 100_000_000  # of evidence, in float32
+MOST_TERMS = 100_000_000  # of evidence, in float32
 MOST_STEPS = 60
 TOLERANCE = 1e-4  # of the loss: less than any noise
 LEAST_DOCUMENTS = 2  # a word that no other document has says nothing about those to come
@@ -33,11 +33,12 @@ class WordEvidence:
     x: Csr  # whose entries the terms are of
     labels: Labels
     log_prior: Array  # (K,)
+    others: Array  # (n, K) what the other columns say
 
     def loss(self, weight: Array, prior: float, n_jobs: int | None = None) -> tuple[float, Array, float]:
         """Log loss of the documents, and its slope in the weights of the words (V,) and of the prior."""
         n_rows, threads = self.x.shape[0], threads_for(self.terms.size, n_jobs)
-        base = np.tile(prior * self.log_prior, (n_rows, 1))
+        base = self.others + prior * self.log_prior
         left = np.empty_like(base)
 
         def part(first: int, last: int) -> tuple[float, Array]:
