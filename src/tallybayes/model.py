@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
+from tallybayes.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.schema import Schema, plural
+from tallybayes.schema import Column, Schema, plural
 from tallybayes.settings import Prior, Settings
 from tallybayes.tally import Counts, Tally, count, named_cells
 
@@ -74,7 +74,7 @@ class Model:
     @cached_property
     def known_words(self) -> dict[str, NDArray[np.intp]]:
         """Of each block of text in which some words (or hashes) occur in no row, those that do occur."""
-        texts = {n: b for n, b in self.tally.blocks.items() if self._is_text(n) and isinstance(b.summary, Counts)}
+        texts = {n: b for n, b in self.tally.blocks.items() if n in self.texts and isinstance(b.summary, Counts)}
         used = {name: b.summary.count.any(axis=0) for name, b in texts.items()}  # type: ignore[attr-defined]
         return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
 
@@ -109,12 +109,13 @@ class Model:
 
     @cached_property
     def _word_totals(self) -> dict[str, Array]:
-        return {name: self._summary(name).count.sum(axis=0) for name in self.tally.blocks if self._is_text(name)}
+        return {name: self._summary(name).count.sum(axis=0) for name in self.texts}
 
-    def _is_text(self, name: str) -> bool:
-        """Whether a block is one column of text."""
-        columns = self.tally.blocks[name].columns
-        return len(columns) == 1 and self.schema.columns[columns[0]].kind == "text"
+    @cached_property
+    def texts(self) -> dict[str, Column]:
+        """The columns of text, by their blocks."""
+        first = ((name, block.columns[0]) for name, block in self.tally.blocks.items() if len(block.columns) == 1)
+        return {name: self.schema.columns[p] for name, p in first if self.schema.columns[p].kind == "text"}
 
     @cached_property
     def _scoring(self) -> dict[str, Any]:
@@ -240,6 +241,15 @@ class Model:
             parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
         return parts
 
+    def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
+        """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
+        x: Any = self._known(name, batch.rows(0, 1).blocks[name].x)
+        family, params, m = self.settings.families[name], self._scoring[name], len(x.column)
+        nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
+        alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
+        places = self.known_words[name][x.column] if name in self.known_words else x.column
+        return places, family.log_prob(params, alone) - nothing, nothing
+
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
 
@@ -333,7 +343,7 @@ class Model:
 
     def _is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return self._is_text(name) or self.settings.families[name].name in DOCUMENTS
+        return name in self.texts or self.settings.families[name].name in DOCUMENTS
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self._scoring[name]

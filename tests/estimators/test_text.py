@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 import tallybayes
 from tallybayes import NaiveBayes, TextNB, Tokens
-from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
+from tallybayes.errors import DataError, NotAvailableError, SchemaError, SettingError, UnlearnError
 
 TEXTS = [
     *("win cash now", "lunch at noon?", "cash prize, win win", "see you at lunch", "free prize now", "at noon then"),
@@ -279,3 +279,59 @@ def test_hashes_that_nobody_has_take_no_share_of_the_smoothing() -> None:
     exact = TextNB(**options).fit(TEXTS, Y)
     assert_allclose(few.predict_log_proba(TEXTS), exact.predict_log_proba(TEXTS), rtol=1e-9)
     assert_allclose(many.predict_log_proba([*TEXTS, "zebra"]), exact.predict_log_proba([*TEXTS, "zebra"]), rtol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ explanations
+
+
+@pytest.mark.parametrize("options", [{}, PLAIN, {"family": "bernoulli"}, {"hashed": 3}, {"characters": (2, 3)}])
+def test_the_words_add_up_to_the_evidence(options: dict[str, Any]) -> None:
+    model = TextNB(**options).fit(TEXTS, Y)
+    text = "Win, WIN and\nwin Cash at lunch — 👍 unknown"
+    found = model.explain(text)
+    (evidence,) = found.evidence
+    words = evidence.words
+    assert evidence.log_odds == pytest.approx(sum(w.log_odds for w in words.words) + words.absent, abs=1e-12)
+    assert sum(amount for _, amount in words.pieces) == pytest.approx(evidence.log_odds - words.absent, abs=1e-12)
+    assert "".join(piece for piece, _ in words.pieces) == text
+    assert found.total == pytest.approx(found.prior + evidence.log_odds)
+    if "characters" not in options:
+        assert next(w.times for w in words.words if w.word == "win") == 3
+    assert model.explain(text, against=found.label).total == pytest.approx(-found.total)
+
+
+def test_an_explanation_lists_the_words_and_marks_them() -> None:
+    model = TextNB(**PLAIN).fit([*TEXTS, "<b>"], [*Y, "ham"])
+    found = model.explain("cash cash <b>")
+    lines = str(found).splitlines()
+    assert "text: 2 known words" in lines[2]
+    assert lines[3].split()[:2] == ["cash", "×2"]
+    page = found._repr_html_()
+    assert "<mark style=" in page
+    assert "&lt;" in page
+    assert "<b>" not in page
+    record = found.as_dict()["evidence"][0]
+    assert record["words"][0]["word"] == "cash"
+    for text, said in (("", "no word"), ("zebra", "no known word"), (None, None)):
+        found = model.explain(text) if text is not None else model.explain(model._read([None]))
+        assert found.total == found.prior
+        assert said is None or said in str(found)
+
+
+def test_top_words() -> None:
+    model = TextNB(ngrams=(1, 1)).fit(TEXTS, Y)
+    found = model.top_words("spam", 3)
+    assert [word.word for word in found[:1]] == ["cash"]
+    assert found[0].log_odds > 0
+    assert found[0].elsewhere == 0
+    assert str(found[0]).startswith("text: cash (×")
+    assert len(model.top_words("ham", 1000)) < len(model.vocabulary_)
+    assert model.top_words("ham", 0) == ()
+    with pytest.raises(DataError, match="there is no class 'eggs'"):
+        model.top_words("eggs")
+    with pytest.raises(NotAvailableError, match="hashed"):
+        TextNB(hashed=4).fit(TEXTS, Y).top_words("ham")
+    with pytest.raises(DataError, match="no column of text"):
+        NaiveBayes().fit({"x": [1.0, 2.0]}, ["p", "q"]).top_words("p")
+    with pytest.raises(DataError, match="no column of text 'x'"):
+        model.top_words("ham", column="x")

@@ -22,7 +22,7 @@ from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
 from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import CalibrationReport, score
-from tallybayes.explain import Explanation, explain
+from tallybayes.explain import Explanation, TopWord, explain, top_words
 from tallybayes.families import (
     Bernoulli,
     Categorical,
@@ -656,6 +656,26 @@ class NaiveBayes(BaseNB):
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
+
+    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
+        """Return the words that mark a class: frequent in it, and more so than in the others.
+
+        Parameters
+        ----------
+        label : class label
+        n : int, default=20
+            How many.
+        column : str, optional
+            The column of text; the first if there are several.
+
+        Returns
+        -------
+        tuple of TopWord
+            The most telling first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
+        """
+        check_is_fitted(self)
+        self._refuse_components("top_words")
+        return top_words(self.model_, label, n, column)
 
     def predict_file(self, source: Any, out: Any, **options: Any) -> int:
         """Write the predictions for a file to another, in constant memory.
