@@ -164,9 +164,26 @@ def _line(picture: ColumnPicture, mine: int, theirs: int) -> Line:
         return Line(picture.column, names, tuple((picture.weight * _odds(chance, mine, theirs)).tolist()))
     assert isinstance(shape, Curves)
     middle = 0.5 * (shape.points[1:] + shape.points[:-1]) if shape.stepped else shape.points
-    at = np.unique(np.linspace(0, len(middle) - 1, MOST_VALUES).round().astype(int))
-    odds = picture.weight * _odds(shape.density[:, at], mine, theirs)
-    return Line(picture.column, tuple(f"{x:.3g}" for x in middle[at].tolist()), tuple(odds.tolist()), numbers=True)
+    values = round_numbers(float(shape.points[0]), float(shape.points[-1]), MOST_VALUES)
+    every = picture.weight * _odds(shape.density, mine, theirs)
+    near = np.searchsorted(shape.points, values, side="right") - 1
+    odds = every[np.clip(near, 0, len(every) - 1)] if shape.stepped else np.interp(values, middle, every)
+    return Line(picture.column, tuple(f"{x:,.10g}" for x in values), tuple(odds.tolist()), numbers=True)
+
+
+def round_numbers(low: float, high: float, most: int) -> list[float]:
+    """Round numbers, evenly spread and at most so many, between two others.
+
+    Examples
+    --------
+    >>> round_numbers(1.3, 9.2, 5)
+    [2.0, 4.0, 6.0, 8.0]
+    """
+    if not high > low:
+        return [low]
+    unit = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(s * unit for s in (1.0, 2.0, 5.0, 10.0, 20.0) if (high - low) / (s * unit) <= most - 1)
+    return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)] or [low]
 
 
 def _odds(chance: Array, mine: int, theirs: int) -> Array:
