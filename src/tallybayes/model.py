@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Matrix, Rows, columns_of
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
+from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -30,7 +31,7 @@ CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Exports):
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters
@@ -71,13 +72,13 @@ class Model:
         return {name: self.settings.families[name].estimate(b.summary) for name, b in self.tally.blocks.items()}
 
     @cached_property
-    def _scoring(self) -> dict[str, Any]:
+    def scoring(self) -> dict[str, Any]:
         """Parameters of each block with the columns' weights on their logs."""
         if self.settings.weights is None:
             return self.parameters
-        return {name: params.weighed(self._weight_of(name)) for name, params in self.parameters.items()}
+        return {name: params.weighed(self.weight_of(name)) for name, params in self.parameters.items()}
 
-    def _weight_of(self, block: str) -> Array:
+    def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block."""
         weights = {} if self.settings.weights is None else self.settings.weights.columns
         names = (self.schema.columns[c].name for c in self.tally.blocks[block].columns)
@@ -141,7 +142,7 @@ class Model:
         def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
             evidence = self._evidence(part, first)
             if self.settings.calibration is None:
-                return kernels.best_class(evidence, self.prior_score, self._fallback)
+                return kernels.best_class(evidence, self.prior_score, self.fallback)
             posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
             return posterior.argmax(axis=1), forbidden
 
@@ -231,7 +232,7 @@ class Model:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
                 evidence += work(summary, params, block.x, part.labels)
                 continue
-            weights = self._weight_of(name)
+            weights = self.weight_of(name)
             for j, alone in enumerate(self._alone[name]):
                 if weights[j]:
                     evidence += weights[j] * alone.without_row(block.x, j, part.labels)
@@ -257,7 +258,7 @@ class Model:
         }
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
-        family, params = self.settings.families[name], self._scoring[name]
+        family, params = self.settings.families[name], self.scoring[name]
         return lambda x: getattr(family, verb)(params, x)
 
     def _evidence(self, part: Batch, first: int) -> Array:
@@ -272,15 +273,15 @@ class Model:
         return self._evidence(part, first) + self.prior_score
 
     @cached_property
-    def _fallback(self) -> Array:
+    def fallback(self) -> Array:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
     def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also answers how many rows every class forbids."""
         if self.settings.calibration is None:
-            return evidence, kernels.normalise(evidence, self.prior_score, self._fallback, logs)
-        forbidden = kernels.normalise(evidence, self.prior_score, self._fallback, True)
+            return evidence, kernels.normalise(evidence, self.prior_score, self.fallback, logs)
+        forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, True)
         calibrated = self._calibrated(evidence)
         return (calibrated if logs else np.exp(calibrated)), forbidden
 
@@ -295,7 +296,7 @@ class Model:
         if batch.n_rows <= step:
             out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
-            self._scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
+            self.scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
             threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
             for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
@@ -328,7 +329,7 @@ class Model:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.sample(n, rng)
-        p = np.exp(self._fallback)
+        p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
         return drawn, codes

@@ -23,6 +23,7 @@ from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableE
 from tallybayes.estimators._checks import check_matrix, check_target, coded, unchanged_on_error
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.evaluate import Evaluation
+from tallybayes.exports import Exports
 from tallybayes.families import Family
 from tallybayes.model import Model
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
@@ -32,7 +33,7 @@ from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count
 
 
-class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
+class BaseNB(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
     """A Naive Bayes classifier whose columns are all of one family.
 
     A subclass says which family its parameters describe (`_family`), what its prior is called (`_given_prior`) and
@@ -299,6 +300,10 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         """
         batch = self._rows(X)
         return self._output(self._pooled(self.model_.log_joint(batch, self.n_jobs)), batch)
+
+    def _exported(self, name: str, *options: Any) -> Any:
+        check_is_fitted(self)
+        return self.model_._exported(name, *options)
 
     def _output(self, values: Array, batch: Rows) -> Array:
         """Hook for estimators that answer in the precision of their input."""

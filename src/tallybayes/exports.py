@@ -1,0 +1,52 @@
+"""The verbs that write a model down in another language, for everything that is or has a `Model`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class Exports:
+    """Methods of models and fitted estimators; `tallybayes.export`, which does the work, is imported when called."""
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return what the model does to a row, as JSON of a documented form that any language can evaluate.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Blanks that a level of nesting is moved to the right by; without it everything is on one line.
+
+        Returns
+        -------
+        str
+        """
+        return str(self._exported("to_json", indent))
+
+    def to_python(self, name: str = "predict_proba") -> str:
+        """Return the source of one Python function that scores a row, and needs nothing but Python.
+
+        Parameters
+        ----------
+        name : str, default="predict_proba"
+            What the function is called.
+
+        Returns
+        -------
+        str
+            A module: the function takes a dict of column to value and answers a dict of label to probability.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes(classical=True).fit({"wind": ["weak", "weak", "strong"]}, ["yes", "yes", "no"])
+        >>> space = {}
+        >>> exec(model.to_python(), space)
+        >>> space["predict_proba"]({"wind": "strong"})
+        {'no': 0.571..., 'yes': 0.428...}
+        """
+        return str(self._exported("to_python", name))
+
+    def _exported(self, name: str, *options: Any) -> Any:
+        # By name: the layers above this one are not its business before somebody asks.
+        return getattr(import_module("tallybayes.export"), name)(self, *options)
