@@ -27,7 +27,9 @@ PRINTED = {
         "correlation 0.5: Naive Bayes          error 0.41 after 20 rows, 0.39 after 1,280"
     ),
     "gallery/plot_3_parameters.py": "30 columns: 2,147,483,647 numbers without the assumption, 61 with it",
-    "gallery/plot_4_smoothing.py": "P(no) of an overcast day: 0.000 without smoothing, 0.357 when it drowns the columns",
+    "gallery/plot_4_smoothing.py": (
+        "P(no) of an overcast day: 0.000 without smoothing, 0.357 when it drowns the columns"
+    ),
     "gallery/plot_5_one_model.py": "Evaluation(leave-one-out, 344 rows: accuracy 0.9826, log loss 0.0641, ECE 0.0197)",
 }
 
