@@ -198,6 +198,23 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
+    "report", "report", "write a page on a model: how good it is, what each column says, and a what-if",
+    "tallybayes report loans.tally --data loans.csv -o report.html",
+)  # fmt: skip
+def _report(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--data", metavar="DATA", help="the file that was learned, to judge the model by leave-one-out")
+    parser.add_argument("--test", action="store_true", help="the data are other rows than those that were learned")
+    parser.add_argument(
+        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+    )
+    _labels(parser)
+    parser.add_argument("--title", help="what the page is called")
+    parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the page (report.html)")
+    _talk(parser)
+
+
+@command(
     "sample", "sample", "draw rows like those that were learned", "tallybayes sample loans.tally -n 1000 -o made.csv",
 )  # fmt: skip
 def _sample(parser: argparse.ArgumentParser) -> None:
