@@ -193,7 +193,8 @@ WHAT_IF = """
 <table class="probs"><caption class="skip">probability of each class</caption><tbody id="probs"></tbody></table>
 <h3>Why: <span id="compared"></span></h3>
 <p class="small">Evidence in log odds; it adds up.</p>
-<table class="odds"><caption class="skip">evidence of each column</caption><tbody id="reasons"></tbody></table>
+<table class="odds"><caption class="skip">evidence of each column</caption>
+<colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
 <p class="screen small"><label for="label">compare</label> <select id="label"></select>
 <label for="against">with</label> <select id="against"></select></p>
 </div>
