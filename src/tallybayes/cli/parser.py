@@ -215,6 +215,25 @@ def _report(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
+    "serve", "serve", "serve models: a what-if page and a JSON API",
+    "tallybayes serve loans.tally --port 8000",
+)  # fmt: skip
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="model files; they are read again when they change")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+    parser.add_argument("--learn", action="store_true", help="let rows be learned and unlearned; needs a token")
+    parser.add_argument(
+        "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
+    )
+    parser.add_argument("--max-rows", type=int, default=100_000, metavar="N", help="rows of one request (100000)")
+    parser.add_argument(
+        "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of one request (50000000)"
+    )
+    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+
+
+@command(
     "sample", "sample", "draw rows like those that were learned", "tallybayes sample loans.tally -n 1000 -o made.csv",
 )  # fmt: skip
 def _sample(parser: argparse.ArgumentParser) -> None:
