@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import urllib.parse
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +12,10 @@ import numpy as np
 import pytest
 
 from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, datasets, report
+from tests.end_to_end.browsing import PHONE, Page, serious
 from tests.export.cases import mixed, mixed_table
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCRIPT = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>\"'&amp;</template>"
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-PHONE = {"width": 390, "height": 844}
-
-if os.environ.get("CI") != "true":
-    if CHROMIUM is None:
-        pytest.skip("the browser tests need Chromium, which is not installed", allow_module_level=True)
-    pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
-
-
-class Page:
-    """A page that remembers what went wrong and what it asked for."""
-
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        self.page, self.wrong, self.asked = browser.new_page(**options), [], []
-        self.page.on("console", lambda message: self.wrong.append(message.text))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(address)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.page, name)
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +72,8 @@ def test_what_is_set_by_hand_is_what_python_says(browser: Any, penguins: tuple[P
 @pytest.mark.parametrize("viewport", [None, PHONE])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_quiet_and_reachable(browser: Any, penguins: tuple[Path, NaiveBayes], viewport: Any, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page = Page(browser, penguins[0].as_uri(), color_scheme=scheme, **({"viewport": viewport} if viewport else {}))
-    found = Axe().run(page.page).response["violations"]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")] == []
+    assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.asked == [penguins[0].as_uri()]
     assert page.wrong == []

@@ -25,7 +25,7 @@ from tallybayes.model import Model
 from tallybayes.predictions import Answers, predict_file
 from tallybayes.report.page import policy
 from tallybayes.schema import amount
-from tallybayes.serve.describe import BODY, CSV, ERRORS, LABELLED, docs_page, index_page
+from tallybayes.serve.describe import BODY, CSV, ERRORS, LABELLED, docs_page, index_page, with_names
 from tallybayes.serve.guard import LOOPBACK, Guard, may
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry, Loaded, Store
@@ -187,6 +187,16 @@ def create_app(
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return html(docs_page(app.openapi()))
+
+    plain = app.openapi
+
+    def named() -> dict[str, Any]:
+        schemas = [e.loaded.model.schema for e in store.entries.values()]
+        most = max(len(schema.columns) for schema in schemas)
+        columns = sorted({c.name for s in schemas for c in s.columns if c.kind != "pair"}) if most <= 200 else []
+        return with_names(plain(), list(store.entries), columns)
+
+    app.openapi = named  # type: ignore[method-assign]
 
     @app.exception_handler(TallybayesError)
     async def wrong(_: Request, error: TallybayesError) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -48,6 +49,22 @@ ERRORS: dict[int | str, Any] = {
         422: "the rows do not fit the model; the detail says why",
     }.items()
 }
+
+
+def with_names(schema: dict[str, Any], models: list[str], columns: list[str]) -> dict[str, Any]:
+    """The schema with the models that there are, and the columns that they know."""
+    schema = deepcopy(schema)
+    for verbs in schema["paths"].values():
+        for about in verbs.values():
+            for parameter in about.get("parameters", ()):
+                if parameter["name"] == "name":
+                    parameter["schema"] = {"type": "string", "enum": models}
+            body = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            for form in body.get("oneOf", ()):
+                for name, field in form["properties"].items():
+                    if name in FORMS and columns:
+                        (field["items"] if name == "rows" else field)["propertyNames"] = {"enum": columns}
+    return schema
 
 
 def _page(title: str, content: str) -> str:
