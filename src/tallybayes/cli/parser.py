@@ -154,6 +154,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (the runner-up)")
     parser.add_argument("--work", action="store_true", help="the calculation by hand, as in a lecture")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     _talk(parser)
 
 
@@ -253,6 +254,7 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     day = "outlook=sunny temperature=cool humidity=high wind=strong"
     parser.add_argument("values", nargs="*", metavar="COLUMN=VALUE", help=f"the day to predict (default: {day})")
     parser.add_argument("--alpha", type=float, default=0.0, help="pseudocount: 0 is maximum likelihood, 1 is Laplace")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     parser.add_argument("--json", action="store_true", help="print the worked prediction as JSON")
 
 

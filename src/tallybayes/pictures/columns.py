@@ -420,11 +420,13 @@ def _histogram(
     if batch is None or not isinstance(numbers, np.ndarray):
         return None
     values = np.asarray(numbers[:, j], dtype=np.float64)
-    edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
+    edges, present = np.linspace(low, high, HISTOGRAM_BINS + 1), values[np.isfinite(values)]
+    if high - low <= 2 * HISTOGRAM_BINS and np.array_equal(present, np.rint(present)):
+        edges = np.arange(np.floor(low), np.ceil(high) + 1.0) - 0.5  # whole numbers have a bin each
     labels = batch.labels
     codes = None if labels is None else labels.codes
     weight = np.ones(len(values)) if labels is None or labels.codes is None else labels.weight
-    known, height = np.isfinite(values), np.zeros((n_classes, HISTOGRAM_BINS))
+    known, height = np.isfinite(values), np.zeros((n_classes, len(edges) - 1))
     for k in range(n_classes):
         mine = known if codes is None else known & (codes == k)
         total = float(weight[mine].sum())

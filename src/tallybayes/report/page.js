@@ -44,7 +44,8 @@
   function signed(x) {
     if (x === Infinity) return "+∞";
     if (x === -Infinity) return "−∞";
-    return (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
+    const told = Math.abs(x).toFixed(2);
+    return told === "0.00" ? told : (x < 0 ? "−" : "+") + told;
   }
   const minus = (a, b) => (a === b ? 0 : a - b); // two impossibilities cancel
 

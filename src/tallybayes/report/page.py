@@ -195,7 +195,7 @@ WHAT_IF = """
 <p class="small">Evidence in log odds; it adds up.</p>
 <table class="odds"><caption class="skip">evidence of each column</caption>
 <colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
-<p class="screen small"><label for="label">compare</label> <select id="label"></select>
+<p class="screen small compare"><label for="label">compare</label> <select id="label"></select>
 <label for="against">with</label> <select id="against"></select></p>
 </div>
 </div>
