@@ -108,7 +108,7 @@ def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: b
     table, schema = known(model, table), model.schema
     values = objects(labels)
     if learning:
-        classes = united(schema.classes, tuple(distinct(values).tolist()))
+        classes = tuple(united(schema.classes, tuple(distinct(values).tolist())))
         schema = Schema(grown(schema.columns, table), classes)
     codes = encode_labels(values, objects(schema.classes))
     weights = None if weight is None else np.array(weight, dtype=np.float64)
