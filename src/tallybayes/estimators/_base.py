@@ -379,6 +379,21 @@ class BaseNB(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
 
+    def labelled_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Return rows and their labels as the model reads them, for what looks at the rows behind a picture.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as `fit` takes them.
+
+        Returns
+        -------
+        Rows
+        """
+        check_is_fitted(self)
+        return self._labelled(X, y, sample_weight, self.classes_, learning=False)[0]
+
     def evaluate(
         self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "leave-one-out", seed: int = 0
     ) -> Evaluation:
