@@ -18,6 +18,8 @@ _HOME = {
     "NaiveBayes": "estimators.mixed",
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
+    "TextNB": "estimators.text",
+    "Tokens": "tokens",
     "Model": "storage",
     "Settings": "settings",
     "Tally": "files",

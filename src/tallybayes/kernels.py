@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-from tallybayes.batch import Array, Codes, Csr, Labels
+from tallybayes.batch import Array, Codes, Csr, Documents, Labels
 from tallybayes.errors import CellError, DataError, RowError, bad_number
+from tallybayes.tokens import Vocabulary
 
 SLICE = 1 << 16  # cells converted at a time
 
@@ -293,3 +294,25 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     """
     places = np.empty(len(column), dtype=np.int32)
     return _native.list_text(column.__arrow_c_stream__(), places), places
+
+
+Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
+
+
+def texts_of(column: Any) -> Texts:
+    """The documents of a list of strings, with None for a missing one, or of a column that exports an Arrow stream."""
+    if isinstance(column, list):
+        return _native.texts_of_list(column)
+    return _native.texts_of_stream(column.__arrow_c_stream__())
+
+
+def count_tokens(texts: Texts, first: int, last: int, cut: Any) -> tuple[Documents, Vocabulary]:
+    """The counts of the tokens of some documents, and the tokens in order (none if they are hashed)."""
+    data, column, start, words, word_start = _native.count_tokens(texts, first, last, cut)
+    missing = np.empty(len(texts), dtype=np.uint8)
+    _native.missing_texts(texts, missing)
+    lost = missing[first:last].astype(bool)
+    vocabulary = Vocabulary(words, word_start)
+    narrow = start.astype(np.int32) if start[-1] < 2**31 else start
+    column = column if narrow.dtype == np.int32 else column.astype(np.int64)
+    return Documents(data, column, narrow, len(vocabulary), lost if lost.any() else None), vocabulary

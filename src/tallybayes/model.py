@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Matrix, Rows, columns_of
+from tallybayes.batch import Array, Batch, Documents, Matrix, Rows, columns_of, heard, silenced
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
@@ -185,8 +185,9 @@ class Model:
         """Log P(x_d | y), weighed, shape (n, K, D); with `prior_score` they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in batch.rows(0, batch.n_rows).blocks.items():
-            work = named_cells(self._bound(name, "contributions"), self.schema, block.columns, 0)
-            parts[:, :, list(block.columns)] = work(block.x)
+            verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
+            said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
+            parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
         return parts
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
@@ -229,7 +230,8 @@ class Model:
             family, params = self.settings.families[name], self.parameters[name]
             if self.settings.weights is None:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
-                evidence += work(summary, params, block.x, part.labels)
+                assert part.labels is not None
+                evidence += silenced(block.x, work(summary, params, block.x, heard(block.x, part.labels)))
                 continue
             weights = self._weight_of(name)
             for j, alone in enumerate(self._alone[name]):
@@ -251,10 +253,16 @@ class Model:
         blocks = self.tally.blocks.items()
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if name not in DOCUMENTS
+            if not self._is_document(name)
             else [Alone(self.settings.families[name], b.summary, self.parameters[name], whole=True)]
             for name, b in blocks
         }
+
+    def _is_document(self, name: str) -> bool:
+        """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
+        columns = self.tally.blocks[name].columns
+        is_text = len(columns) == 1 and self.schema.columns[columns[0]].kind == "text"
+        return is_text or self.settings.families[name].name in DOCUMENTS
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self._scoring[name]
@@ -265,7 +273,8 @@ class Model:
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs
-                evidence += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
+                work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
+                evidence += silenced(block.x, work(block.x))
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
@@ -364,7 +373,7 @@ class Alone:
     def without_row(self, x: Matrix, column: int, labels: Any) -> Array:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
-        return np.asarray(self.family.leave_one_out(self.summary, self.params, x, labels))
+        return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))
 
 
 # How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.

@@ -31,18 +31,19 @@ from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
 from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.tokens import Tokens, Vocabulary
 
 VERSION = 1
 FORMAT = "tallybayes"
 MOST_HEADER = 100_000_000  # bytes; the container's own limit
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "BOOL": np.bool_}
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
 
 # What a file may hold, by the name it has there. A new record is one line here.
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         *(Model, Settings, EvidenceWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
-        *(Schema, Column, NumberedColumns),
+        *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
         *(Evaluation, Interval, Bin, CalibrationReport, Receipt),
@@ -104,7 +105,7 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
 
 def default_settings(tally: Tally) -> Settings:
     """How a tally is read where nothing is said."""
-    families = {name: FAMILIES[name]() for name in tally.blocks}
+    families = {name: FAMILIES[name.split(":")[0]]() for name in tally.blocks}
     if "gaussian" in families:
         families["gaussian"] = Gaussian(ignore_constants=True)
     return Settings(families)
@@ -237,7 +238,10 @@ def check(model: Model) -> None:
         raise ModelFileError("it names a class twice")
     if not isinstance(schema.columns, NumberedColumns):
         for column in schema.columns:
-            if not isinstance(column.levels, range | None) and len(set(column.levels)) < len(column.levels):
+            _check_text(column)
+            if not isinstance(column.levels, range | Vocabulary | None) and len(set(column.levels)) < len(
+                column.levels
+            ):
                 raise ModelFileError(f"column {column.name!r} has a level twice")
             for part in (column, *(column.parts or ())):
                 if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
@@ -263,6 +267,20 @@ def check(model: Model) -> None:
         ValueError,
     ) as error:
         raise ModelFileError(f"its parameters cannot be estimated ({error})") from error
+
+
+def _check_text(column: Column) -> None:
+    """Refuse text without words, and words without text."""
+    if (column.kind == "text") != (column.tokens is not None):
+        raise ModelFileError(f"column {column.name!r} does not say how its text is cut")
+    if column.tokens is None:
+        if isinstance(column.levels, Vocabulary):
+            raise ModelFileError(f"column {column.name!r} has words, but is no text")
+    elif column.tokens.hashed is not None:
+        if column.levels != range(1 << column.tokens.hashed):
+            raise ModelFileError(f"column {column.name!r} has other words than its hash gives")
+    elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
+        raise ModelFileError(f"the words of column {column.name!r} are not in order")
 
 
 def _check_block(name: str, block: Block, schema: Schema) -> None:

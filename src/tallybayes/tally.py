@@ -16,10 +16,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Encoded, Labels, Rows
+from tallybayes.batch import Array, Documents, Encoded, Labels, Rows, heard
 from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural, positions
+from tallybayes.tokens import Vocabulary
 
 ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
@@ -38,7 +39,11 @@ class Index:
         if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
             return table
         larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]))
-        np.add.at(larger, (*(slice(None),) * axis, self.places), table)  # type: ignore[arg-type]
+        where: Any = (*(slice(None),) * axis, self.places)
+        if np.all(self.places[1:] > self.places[:-1]):  # no two share a place, as where a vocabulary grows
+            larger[where] = table
+        else:
+            np.add.at(larger, where, table)
         return larger
 
 
@@ -103,6 +108,10 @@ class Counts:
         cells = np.concatenate([np.arange(ends[c] - self.n_levels[c], ends[c]) for c in columns])
         n_right = None if self.n_right is None else self.n_right[columns]
         return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right)
+
+    def with_cells(self, kept: NDArray[np.bool_]) -> Counts:
+        """The counts of some of the cells of a single column."""
+        return replace(self, count=self.count[:, kept], n_levels=np.array([kept.sum()], dtype=np.int64))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
@@ -317,6 +326,26 @@ class Tally:
         }
         return Tally(schema, classes.spread(self.class_weight, 0), blocks)
 
+    def trimmed(self) -> Tally:
+        """The tally without the words that no row has any more: who takes back a text takes back its words.
+
+        A vocabulary that was chosen stays as it is, and so does one that is hashed.
+        """
+        if isinstance(self.schema.columns, NumberedColumns):
+            return self
+        columns, blocks = list(self.schema.columns), dict(self.blocks)
+        for name, block in self.blocks.items():
+            column = columns[block.columns[0]]
+            if column.tokens is None or column.tokens.is_chosen or not isinstance(column.levels, Vocabulary):
+                continue
+            assert isinstance(block.summary, Counts)
+            used = np.asarray(block.summary.count.any(axis=0))
+            if not used.all():
+                levels = column.levels.select(used)
+                columns[block.columns[0]] = replace(column, levels=levels).restated()
+                blocks[name] = Block(block.columns, block.summary.with_cells(used))
+        return replace(self, schema=replace(self.schema, columns=tuple(columns)), blocks=blocks)
+
     def select(self, names: Sequence[str]) -> Tally:
         """The tally of some columns, by name: nothing is counted again."""
         place = {column.name: p for p, column in enumerate(self.schema.columns)}
@@ -384,7 +413,10 @@ def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: 
 
     def summary(name: str, block: Encoded) -> Block:
         tallied = named_cells(families[name].tally, batch.schema, block.columns, first)
-        return Block(block.columns, tallied(block.x, labels, n_classes))
+        found = tallied(block.x, heard(block.x, labels), n_classes)
+        if isinstance(block.x, Documents):  # all words are cells of one column
+            found = replace(found, n_levels=np.array([block.x.n_columns], dtype=np.int64))
+        return Block(block.columns, found)
 
     blocks = {name: summary(name, block) for name, block in part.blocks.items()}
     return Tally(batch.schema, labels.class_weight(n_classes), blocks)

@@ -43,7 +43,7 @@ def unlearn(options: argparse.Namespace) -> None:
     """Forget rows, with a receipt."""
     model, saved = read_model(options.model)
     learned = _counted(model, saved, options)
-    after = model.tally - learned.tally
+    after = (model.tally - learned.tally).trimmed()
     receipt = Receipt.between(model.tally, after, dict(zip(learned.tally.schema.classes, learned.n_rows, strict=True)))
     if not after.class_weight.any():
         raise UnlearnError("nothing would be left of the model; delete the file instead")

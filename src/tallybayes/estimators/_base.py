@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -177,7 +178,8 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         self._refuse_guesses("unlearn")
         with unchanged_on_error(self):
             batch, _ = self._labelled(X, y, sample_weight, self.classes_)
-            before, self.model_ = self.model_, self.model_.unlearn(batch, self.n_jobs)
+            before, after = self.model_, self.model_.unlearn(batch, self.n_jobs)
+            self.model_ = replace(after, tally=after.tally.trimmed())
             assert batch.labels is not None
             self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
         return self

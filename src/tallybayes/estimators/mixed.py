@@ -23,7 +23,16 @@ from tallybayes.estimators._checks import check_target, coded, unchanged_on_erro
 from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import CalibrationReport, score
 from tallybayes.explain import Explanation, explain
-from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
+from tallybayes.families import (
+    Bernoulli,
+    Categorical,
+    Complement,
+    Family,
+    Gaussian,
+    Hierarchical,
+    Multinomial,
+    Poisson,
+)
 from tallybayes.families._family import for_columns
 from tallybayes.model import Model
 from tallybayes.plan import NUMERIC, Plan, mean_of
@@ -39,6 +48,7 @@ from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
+from tallybayes.tokens import Tokens
 
 
 class NaiveBayes(BaseNB):
@@ -49,11 +59,14 @@ class NaiveBayes(BaseNB):
 
     Parameters
     ----------
-    kind : mapping of column to {"numeric", "category", "boolean", "count", "ignored"}, optional
+    kind : mapping of column to {"numeric", "category", "boolean", "count", "text", "ignored"}, optional
         What columns are, where the inference is wrong.
     family : mapping of column to str, optional
         The distribution of columns, where another than the chosen one is wanted: "gaussian", "kernel", "binned",
-        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial".
+        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial"; of
+        text "multinomial", "bernoulli" or "complement".
+    tokens : Tokens or mapping of column to Tokens, optional
+        How text is cut into words.
     drop : list of str, optional
         Columns to leave out.
     missing : {"ignore", "level"} or mapping of column to these, default="ignore"
@@ -154,6 +167,7 @@ class NaiveBayes(BaseNB):
         **BaseNB._parameter_constraints,
         "kind": [Mapping, None],
         "family": [Mapping, None],
+        "tokens": [Tokens, Mapping, None],
         "drop": ["array-like", None],
         "missing": [StrOptions({"ignore", "level"}), Mapping],
         "unseen": [StrOptions({"ignore", "smooth"})],
@@ -177,6 +191,7 @@ class NaiveBayes(BaseNB):
         *,
         kind: Any = None,
         family: Any = None,
+        tokens: Any = None,
         drop: Any = None,
         missing: Any = "ignore",
         unseen: Any = "ignore",
@@ -205,6 +220,7 @@ class NaiveBayes(BaseNB):
     ) -> None:
         self.kind = kind
         self.family = family
+        self.tokens = tokens
         self.drop = drop
         self.missing = missing
         self.unseen = unseen
@@ -284,7 +300,7 @@ class NaiveBayes(BaseNB):
             past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
             tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
             expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
-            known = Schema(tally.schema.columns, united(tally.schema.classes, expected))
+            known = Schema(tally.schema.columns, tuple(united(tally.schema.classes, expected)))
             self._adopt(tally.align(known), like=seen)
         return self
 
@@ -295,7 +311,7 @@ class NaiveBayes(BaseNB):
         return split_target(X, y)
 
     def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Table:
-        return read_table(X).take(rows)
+        return self._read(X).take(rows)
 
     def _one_target(self, y: Any, target: str | None) -> Any:
         if y is not None and target is not None:
@@ -347,7 +363,7 @@ class NaiveBayes(BaseNB):
             self._target = y
             X, y = split_target(X, y)
         labels = check_target(y)
-        table = read_table(X)
+        table = self._read(X)
         if table.n_rows != len(labels):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: [{table.n_rows}, {len(labels)}]"
@@ -373,7 +389,7 @@ class NaiveBayes(BaseNB):
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
-        table = read_table(X)
+        table = self._read(X)
         if table.n_rows == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
@@ -381,8 +397,12 @@ class NaiveBayes(BaseNB):
             )
         return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
 
+    def _read(self, X: Any) -> Table:
+        """Hook for what else than tables may be learned."""
+        return read_table(X)
+
     def _overrides(self) -> Overrides:
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha)
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens)
 
     def _remembered(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
@@ -422,6 +442,10 @@ class NaiveBayes(BaseNB):
         }
         families |= {name: family for name, family in NUMERIC.items() if name not in families}
         families["hierarchical"] = Hierarchical(unseen=self.unseen)
+        documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+        for block, at in places.items():
+            if schema.columns[at[0]].kind == "text":
+                families[block] = documents[block.split(":")[0]](alpha(block))
         prior: Prior = self.prior
         base = Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
         plan = getattr(self, "_plan", None)
@@ -458,7 +482,7 @@ class NaiveBayes(BaseNB):
         smaller = clone(self).set_params(calibration=None)  # it was fitted to the evidence of all columns
         vars(smaller).update(self._remembered())
         names = set(columns := list(columns))
-        for option in ("kind", "family", "missing", "alpha"):
+        for option in ("kind", "family", "missing", "alpha", "tokens"):
             given = getattr(self, option)
             if isinstance(given, Mapping):
                 setattr(smaller, option, {name: value for name, value in given.items() if str(name) in names})

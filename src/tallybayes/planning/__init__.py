@@ -24,7 +24,7 @@ from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
-from tallybayes.schema import Column, Schema, plural
+from tallybayes.schema import Column, Schema, block_of, plural
 from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
@@ -150,9 +150,10 @@ def _columns(
             places.setdefault(name, []).append(p)
     for p, column in enumerate(columns):
         if column.name in families:
-            places.setdefault(_counted_as(families[column.name].name), []).append(p)
+            places.setdefault(block_of(column, _counted_as(families[column.name].name)), []).append(p)
     counting: dict[str, Any] = {"hierarchical": Hierarchical(), **numeric}
-    counting |= {f.name: f for f in families.values() if f.name not in counting}
+    chosen = ((block_of(c, families[c.name].name), families[c.name]) for c in columns if c.name in families)
+    counting |= {block: family for block, family in chosen if block not in counting}
     tally = count(replace(batch, schema=tried, places=places), counting, n_jobs)
     sample = _thinned(replace(batch, schema=tried, places=places), JUDGED_ROWS)
     assert sample.labels is not None
@@ -293,7 +294,7 @@ def _paired(
     place = {column.name: p for p, column in enumerate(model.schema.columns)}
     parts: dict[int, Column] = {}
     for p, column in enumerate(model.schema.columns):
-        if column.kind != "ignored" and (column.levels is not None or p in fine):
+        if column.kind not in ("ignored", "text") and (column.levels is not None or p in fine):
             edges = fine_edges_of(batch, column) if p in fine and column.edges is None else column.edges
             parts[p] = pairing.part_of(replace(column, edges=edges), fine.get(p, np.zeros((0, 0))))
     paired = [p for p in parts if parts[p].n_cells > 1]

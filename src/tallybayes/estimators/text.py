@@ -1,0 +1,262 @@
+"""Naive Bayes for texts: a list of strings in, classes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.errors import DataError
+from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators.mixed import NaiveBayes
+from tallybayes.families import Bernoulli, Complement, Multinomial
+from tallybayes.schema import Schema
+from tallybayes.settings import Settings
+from tallybayes.sources.columns import Overrides, blocks_of
+from tallybayes.sources.tables import Table
+from tallybayes.sources.values import ArrayValues, SeriesValues, Values
+from tallybayes.tokens import Tokens
+
+TEXT = "text"  # the name of the only column
+FAMILIES: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+
+
+class TextNB(NaiveBayes):
+    """Naive Bayes for documents: takes strings as they are, and counts their words.
+
+    The same as `NaiveBayes` on a table of a single column of text.
+
+    Parameters
+    ----------
+    family : {"multinomial", "bernoulli", "complement"}, default="multinomial"
+        How words tell: by how often they occur; by whether they occur, absence included; by how unlike the words of
+        all other classes they are.
+    alpha : float, default=1.0
+        Pseudocount of every word.
+    words : {"unicode", "sklearn", "lines"}, default="unicode"
+        What a word is, see `Tokens`; "sklearn" cuts as ``CountVectorizer`` does.
+    lower : bool, default=True
+        Fold case.
+    ngrams : tuple of two int, default=(1, 1)
+        Least and most words that are counted together.
+    characters : tuple of two int, optional
+        Count runs of so many characters inside the words, and not the words.
+    stop_words : list of str, default=()
+        Words to pass over.
+    min_count : int, default=1
+        Leave out words that occur less often.
+    max_features : int, optional
+        Keep only so many words, the most frequent.
+    hashed : int, optional
+        Number the words by a hash of so many bits instead of keeping them: memory is fixed.
+    prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
+        P(y).
+    prior_alpha : float, default=0.0
+        Pseudocount of every class in the empirical prior.
+    n_jobs : int, optional
+        Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a text that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation.
+    unlabelled_weight : float or "auto", default=1.0
+        How much an unlabelled text counts beside a labelled one.
+    components_per_class, max_iter, tol, warm_start, keep_responsibilities, verbose
+        As in `NaiveBayes`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of shape (n_classes,)
+    vocabulary_ : Vocabulary or range
+        The words that are counted, in order; with `hashed`, their numbers.
+    schema_, model_, tally_
+        As in `NaiveBayes`.
+
+    Examples
+    --------
+    >>> from tallybayes import TextNB
+    >>> model = TextNB().fit(["win cash now", "lunch at noon?", "cash prize"], ["spam", "ham", "spam"])
+    >>> model.predict(["free cash", "lunch"])
+    array(['spam', 'ham'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: NaiveBayes._parameter_constraints[name]
+            for name in (*NaiveBayes._em_constraints, "prior", "prior_alpha", "n_jobs")
+        },
+        "family": [StrOptions(set(FAMILIES))],
+        "alpha": [NaiveBayes._parameter_constraints["alpha"][0]],
+        "words": [StrOptions({"unicode", "sklearn", "lines"})],
+        "lower": ["boolean"],
+        "ngrams": [tuple, list],
+        "characters": [tuple, list, None],
+        "stop_words": ["array-like"],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "hashed": [Interval(Integral, 1, 30, closed="both"), None],
+    }
+
+    # What a table of one column of text leaves nothing to say about.
+    drop, missing, unseen, numeric, weights, pairs = None, "ignore", "ignore", "auto", None, 0
+    classical, variance, var_smoothing, calibration, decay, strict = True, "class", 0.0, None, 1.0, False
+
+    def __init__(  # not that of NaiveBayes: its other parameters are for other columns
+        self,
+        *,
+        family: str = "multinomial",
+        alpha: float = 1.0,
+        words: Any = "unicode",
+        lower: bool = True,
+        ngrams: Any = (1, 1),
+        characters: Any = None,
+        stop_words: Any = (),
+        min_count: int = 1,
+        max_features: int | None = None,
+        hashed: int | None = None,
+        prior: Any = "empirical",
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+        unlabelled: Any = "error",
+        unlabelled_weight: Any = 1.0,
+        components_per_class: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        keep_responsibilities: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.family = family
+        self.alpha = alpha
+        self.words = words
+        self.lower = lower
+        self.ngrams = ngrams
+        self.characters = characters
+        self.stop_words = stop_words
+        self.min_count = min_count
+        self.max_features = max_features
+        self.hashed = hashed
+        self.prior = prior
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
+        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Learn texts, forgetting everything learned before.
+
+        Parameters
+        ----------
+        X : list of str, array or column of a frame
+            None is a missing text: no evidence.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each text counts; 1 if not given.
+
+        Returns
+        -------
+        self : object
+        """
+        return BaseNB.fit(self, self._read(X), y, sample_weight)
+
+    @property
+    def vocabulary_(self) -> Any:
+        """The words that are counted."""
+        return self.schema_.columns[0].levels
+
+    def _read(self, X: Any) -> Table:
+        if isinstance(X, Table):
+            return X
+        values = text_values(X)
+        return Table({TEXT: values}, len(values))
+
+    def _overrides(self) -> Overrides:
+        tokens = Tokens(
+            self.words,
+            bool(self.lower),
+            self.ngrams,
+            self.characters,
+            tuple(self.stop_words),
+            int(self.min_count),
+            self.max_features,
+            self.hashed,
+        )
+        return Overrides.of({TEXT: "text"}, {TEXT: self.family}, None, "ignore", None, tokens)
+
+    def _settings(self, schema: Schema) -> Settings:
+        family = FAMILIES[self.family](float(self.alpha))
+        return Settings(dict.fromkeys(self._places(schema), family), self.prior, float(self.prior_alpha))
+
+    def _places(self, schema: Schema) -> dict[str, list[int]]:
+        return blocks_of(schema, self._overrides().family)
+
+    def explain(self, row: Any, against: Any = None) -> Any:
+        """Return the evidence for the class of one text.
+
+        Parameters
+        ----------
+        row : str
+        against : class label, optional
+            The class to compare with; the runner-up if not given.
+
+        Returns
+        -------
+        Explanation
+        """
+        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
+
+    @classmethod
+    def from_tally(cls, tally: Any, **params: Any) -> Self:
+        """Make a fitted estimator from a tally of texts.
+
+        Parameters
+        ----------
+        tally : Tally
+        **params
+            Parameters of the estimator.
+
+        Returns
+        -------
+        TextNB
+        """
+        estimator = cls(**params)
+        estimator._validate_params()
+        if list(tally.blocks) != list(estimator._places(tally.schema)):
+            raise DataError(f"a tally of {', '.join(tally.blocks)} is none of {estimator.family} texts")
+        estimator._adopt(tally)
+        return estimator
+
+
+def text_values(documents: Any) -> Values:
+    """Texts as a column: a list, an array or a column of a frame."""
+    if isinstance(documents, (str, bytes)):
+        raise DataError("expected a list of texts, got a single one; pass [text]")
+    if isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1:
+        raise DataError("expected a list of texts, got a table; pass one of its columns, or use NaiveBayes")
+    values = _column(documents)
+    if values.storage not in ("text", "empty"):
+        raise DataError(f"expected a list of texts, got {values.value(0)!r}; convert what is no text to strings")
+    return values
+
+
+def _column(documents: Any) -> Values:
+    try:
+        return SeriesValues(nw.from_native(documents, series_only=True))
+    except TypeError:  # no column of a frame
+        return ArrayValues(
+            documents if isinstance(documents, np.ndarray) and documents.dtype.kind in "UT" else _strings(documents)
+        )
+
+
+def _strings(documents: Any) -> NDArray[Any]:
+    """The texts as an array of objects; those in bytes are taken for UTF-8, and what is none is no word."""
+    found = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in documents]
+    array = np.empty(len(found), dtype=object)
+    array[:] = found
+    return array
