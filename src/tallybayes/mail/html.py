@@ -67,10 +67,17 @@ def _outside(html: str) -> Iterator[str]:
 
 
 def _parser() -> Any:
+    check_installed()
+    from selectolax.lexbor import LexborHTMLParser
+
+    return LexborHTMLParser
+
+
+def check_installed() -> None:
+    """Raise if there is nothing to read HTML with: a filter that passed over it would learn and judge other words."""
     try:
-        from selectolax.lexbor import LexborHTMLParser
+        import selectolax.lexbor  # noqa: F401
     except ImportError as error:
         raise NotAvailableError(
-            "mail in HTML is read with selectolax, which is not installed; pip install 'tallybayes[mail]'"
+            "mail is read with selectolax, which is not installed; pip install 'tallybayes[mail]'"
         ) from error
-    return LexborHTMLParser

@@ -34,15 +34,18 @@ LINK_PARTS = re.compile(r"(?:([a-z]{1,12}):)?(?://)?(?:[^/@]{0,100}@)?([^/?#:]{0
 ZONE = re.compile(r"([+-]\d{4})\s*(?:\([^()]*\))?\s*$")
 
 HOSTS = {"received", "in-reply-to", "references"}
-ADDRESSES = {"from", "reply-to", "return-path", "sender", "to", "cc", "errors-to", "delivered-to"}
-# Their values never come again, or are told by other tokens; that they are there is a token.
+ADDRESSES = {"from", "reply-to", "return-path", "sender", "to", "cc", "delivered-to"}
+# Dates, codes and fixed phrases: their values never come again or say nothing, but that they are there is a token.
 MERE_NAMES = re.compile(
-    r"lines|content-length|content-type|content-disposition|status|thread-index|mime-version|"
-    r"(?:x-google-)?dkim-signature|domainkey-signature|arc-.*|authentication-results|received-spf|x-original-date"
+    r"lines|content-length|content-type|content-disposition|status|thread-index|mime-version|.*date|"
+    r"(?:x-google-)?dkim-signature|domainkey-signature|arc-.*|authentication-results|received-spf|"
+    r"x-antiabuse|x-authentication-warning"
 )
-# What another filter found says what that filter thought, not what the message is.
-VERDICTS = re.compile(
-    r"x-(?:tallybayes|bogosity|spam|spambayes|virus|dspam|crm114|rspamd|uidl|keywords|mozilla|status|pstn|ironport)"
+# What another filter found says what that filter thought, not what the message is. A mailing list writes the same dozen
+# headers on all its messages: one of them, its name, says it all, and the others would drown out the message.
+SILENT = re.compile(
+    r"x-(?:tallybayes|bogosity|spam|spambayes|virus|dspam|crm114|rspamd|uidl|keywords|mozilla|status|pstn|ironport)|"
+    r"list-(?!id)|x-list|x-loop|x-beenthere|x-mailman|errors-to"
 )
 
 # What the parser raises on messages that are made to break it, and on some that are not.
@@ -168,7 +171,7 @@ def headers(message: Message) -> Iterator[tuple[str, str]]:
     """Names, in lower case, and values of the headers that count."""
     for (name, value), _ in zip(message.raw_items(), range(MOST_HEADERS), strict=False):
         name = header_text(name[:60]).lower()
-        if not VERDICTS.match(name):
+        if not SILENT.match(name):
             yield name, header_text(str(value)[:LONGEST_HEADER])
 
 
