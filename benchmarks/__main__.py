@@ -6,7 +6,7 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "files", "planned", "accuracy", "em")
+NAMES = ("core", "tables", "files", "planned", "accuracy", "em", "mail")
 
 
 def main() -> None:

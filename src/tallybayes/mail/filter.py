@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes import calibration, kernels
 from tallybayes.batch import Array, Batch, Documents, Encoded, Labels
-from tallybayes.errors import DataError, ModelFileError
+from tallybayes.errors import DataError, ModelFileError, UnlearnError
 from tallybayes.families import Clues
 from tallybayes.model import Model
 from tallybayes.schema import Column, Schema, block_of
@@ -141,7 +141,11 @@ def learn(model: Model, documents: Sequence[str], label: str) -> Model:
 
 def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
     """The filter that never saw these messages; words that nobody used but them are gone."""
-    less = model.unlearn(rows(documents, [label] * len(documents)))
+    try:
+        less = model.unlearn(rows(documents, [label] * len(documents)))
+    except UnlearnError:
+        which = "this message was" if len(documents) == 1 else "some of these messages were"
+        raise UnlearnError(f"{which} not learned as {label}, so nothing was changed") from None
     return replace(less, tally=less.tally.trimmed())
 
 
