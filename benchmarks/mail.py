@@ -38,7 +38,7 @@ def messages(quick: bool) -> tuple[Path, dict[tuple[str, str], int]]:
     with tarfile.open(place / ARCHIVE) as archive:
         archive.extractall(root / "all", filter="data")
     files = sorted(str(path) for path in (root / "all").rglob("*") if path.is_file())
-    order = np.random.RandomState(0).permutation(len(files))  # noqa: NPY002  the split that was published
+    order = np.random.RandomState(0).permutation(len(files))
     if quick:
         order = order[:400]
     count: dict[tuple[str, str], int] = {}

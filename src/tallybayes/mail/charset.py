@@ -64,7 +64,10 @@ def header_text(value: str) -> str:
     """
     if value.isascii() and "=?" not in value:
         return value
-    raw = value.encode("utf-8", "surrogateescape")
+    try:
+        raw = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        raw = value.encode("utf-8", "replace")
     if b"=?" not in raw:
         return decoded(raw)
     try:

@@ -140,9 +140,15 @@ def texts(message: Message) -> Iterator[tuple[Message, str, str]]:
     left = MOST_TEXT
     for part in parts(message):
         charset = _told(part.get_content_charset)
-        text = _text(part, charset)[:left] if left > 0 and part.get_content_maintype() == "text" else ""
+        text = _text(part, charset)[:left] if left > 0 and _is_text(part) else ""
         left -= len(text)
         yield part, charset, text
+
+
+def _is_text(part: Message) -> bool:
+    """Whether there is text to read; a multipart whose parts were not found is one text."""
+    kind = part.get_content_maintype()
+    return kind == "text" or (kind == "multipart" and isinstance(part.get_payload(), str))
 
 
 def _text(part: Message, charset: str) -> str:
@@ -159,7 +165,7 @@ def _text(part: Message, charset: str) -> str:
 def _told(ask: Callable[[], Any]) -> str:
     """What a part says of itself, or nothing where it cannot be understood."""
     try:
-        return str(ask() or "")
+        return " ".join(str(ask() or "").split())
     except BROKEN:
         return ""
 
