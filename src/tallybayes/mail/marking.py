@@ -8,7 +8,8 @@ NAME = b"X-Tallybayes"
 HEADERS = re.compile(rb"\A(?:[^\r\n][^\n]*(?:\n|\Z))*")  # up to the empty line that ends them
 # An earlier verdict, with the lines that continue it: the sender may have written it.
 EARLIER = re.compile(rb"(?im)^x-tallybayes[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)")
-ENVELOPE = re.compile(rb">?From [^\n]*\n")
+# Where the header goes: after the envelope line, and after lines that would otherwise continue it.
+TOP = re.compile(rb"(?:>?From [^\n]*\n)?(?:[ \t][^\n]*\n)*")
 
 
 def marked(raw: bytes, verdict: str) -> bytes:
@@ -33,7 +34,6 @@ def marked(raw: bytes, verdict: str) -> bytes:
     """
     end = HEADERS.match(raw).end()  # type: ignore[union-attr]  # it matches anything
     head, rest = EARLIER.sub(b"", raw[:end]), raw[end:]
-    envelope = ENVELOPE.match(head)
-    at = envelope.end() if envelope else 0
+    at = TOP.match(head).end()  # type: ignore[union-attr]
     line_end = b"\r\n" if b"\r\n" in raw[: raw.find(b"\n") + 1] else b"\n"
     return head[:at] + NAME + b": " + verdict.encode("ascii") + line_end + head[at:] + rest
