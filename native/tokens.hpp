@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -478,6 +479,24 @@ inline Counted count_tokens(const Texts& texts, std::size_t first, std::size_t l
         counting.next_document();
     }
     return counting.finished();
+}
+
+// Counts as they weigh: damped to log(1 + n), and scaled to rows of length one.
+template <class I>
+void weigh_counts(const float* count, const I* start, std::int64_t n, bool damped, bool scaled, double* out) {
+    std::array<double, 64> logs;
+    for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = std::log1p(static_cast<double>(i));
+    for (std::int64_t row = 0; row < n; ++row) {
+        double squares = 0.0;
+        for (I i = start[row]; i < start[row + 1]; ++i) {
+            const auto times = static_cast<double>(count[i]);
+            out[i] = !damped ? times : times < 64.0 ? logs[static_cast<std::size_t>(times)] : std::log1p(times);
+            squares += out[i] * out[i];
+        }
+        if (!scaled || squares == 0.0) continue;
+        const double scale = 1.0 / std::sqrt(squares);
+        for (I i = start[row]; i < start[row + 1]; ++i) out[i] *= scale;
+    }
 }
 
 // The tokens of one document in their order, with the bytes that the last word of each was made from.

@@ -12,6 +12,7 @@ _HOME = {
     "BernoulliNB": "estimators",
     "CategoricalNB": "estimators",
     "ComplementNB": "estimators",
+    "CountTokens": "estimators.tokens",
     "GaussianDiscriminant": "estimators.discriminant",
     "GaussianNB": "estimators",
     "MultinomialNB": "estimators",

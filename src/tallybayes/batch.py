@@ -86,15 +86,23 @@ class Documents(Csr):
         missing = None if self.missing is None else self.missing[rows]
         return replace(Csr.take(self, rows), missing=missing)  # type: ignore[call-arg, return-value]
 
-    def seen(self, column: NDArray[Any], n_columns: int) -> Documents:
+    def renumbered(self, column: NDArray[Any], n_columns: int) -> Documents:
         """The same with other numbers (n_columns,) for the words; those whose number is −1 are left out."""
         column = column[self.column] if len(column) else self.column
-        kept = column >= 0
+        return replace(self, column=column, n_columns=n_columns).kept(column >= 0)
+
+    def kept(self, kept: NDArray[np.bool_]) -> Documents:
+        """Some of the entries."""
         if kept.all():
-            return replace(self, column=column, n_columns=n_columns)
+            return self
         before = np.concatenate(([0], np.cumsum(kept)))
         start = before[self.start].astype(self.start.dtype)
-        return replace(self, data=self.data[kept], column=column[kept], start=start, n_columns=n_columns)
+        return replace(self, data=self.data[kept], column=self.column[kept], start=start)
+
+    def sums(self, said: Array) -> Array:
+        """What is said (nnz, K) by each word, added up for each document (n, K)."""
+        total = np.concatenate((np.zeros((1, said.shape[1])), np.cumsum(said, axis=0, dtype=np.float64)))
+        return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
 
     @classmethod
     def none(cls, n_rows: int, n_columns: int) -> Self:

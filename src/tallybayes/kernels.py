@@ -8,6 +8,7 @@ slice of rows at a time, so memory does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -256,6 +257,24 @@ def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: 
     return out
 
 
+def word_loss(
+    terms: NDArray[np.float32],
+    x: Csr,
+    base: Array,
+    labels: Labels,
+    rows: tuple[int, int],
+    weight: Array,
+    posterior: Array,
+) -> tuple[float, Array]:
+    """Log loss of some documents whose words, with these weights (V,), say ``terms`` (nnz, K), and its slope (V,).
+
+    ``posterior`` (n, K) is left as the slope along ``base`` (n, K), what is said apart from the words.
+    """
+    slope = np.zeros(len(weight))
+    args = labels.codes, labels.weight, *rows, weight, slope, posterior
+    return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
+
+
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
@@ -304,6 +323,13 @@ def texts_of(column: Any) -> Texts:
     if isinstance(column, list):
         return _native.texts_of_list(column)
     return _native.texts_of_stream(column.__arrow_c_stream__())
+
+
+def weighed_counts(x: Documents, damped: bool, scaled: bool) -> Documents:
+    """The documents with their counts damped to log(1 + n), scaled to length one, or both."""
+    weight = np.empty(len(x.data))
+    _native.weigh_counts(x.data, x.start, damped, scaled, weight)
+    return replace(x, data=weight)
 
 
 def count_tokens(texts: Texts, first: int, last: int, cut: Any) -> tuple[Documents, Vocabulary]:

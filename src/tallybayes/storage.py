@@ -29,7 +29,7 @@ from tallybayes.plan import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
-from tallybayes.settings import EvidenceWeights, Settings
+from tallybayes.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 from tallybayes.tokens import Tokens, Vocabulary
 
@@ -42,7 +42,7 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Settings, EvidenceWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
+        *(Model, Settings, EvidenceWeights, WordWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
@@ -301,16 +301,16 @@ def _check_block(name: str, block: Block, schema: Schema) -> None:
         if second is not None and n_right is not None and second.tolist() != n_right.tolist():
             raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
         cells = int(expected.sum())
-    shapes = {"count": (n_classes, cells), "mean": (n_classes, d), "m2": (n_classes, d), "weight": (n_classes, d)}
+    shapes = dict.fromkeys(("mean", "m2", "weight"), (n_classes, d))
+    shapes |= dict.fromkeys(("count", "having"), (n_classes, cells))
     for key, array in arrays.items():
         if array.dtype.kind != "f":
             continue
         shape = shapes.get(key, (n_classes, *array.shape[1:]))
         if key == "weight" and array.shape == (n_classes, 1):  # all columns share it
             shape = array.shape
-        _check_array(
-            f"{key} of the block {name!r}", array, shape, 0.0 if key in ("count", "m2", "weight") else -math.inf
-        )
+        least = 0.0 if key in ("count", "having", "m2", "weight") else -math.inf
+        _check_array(f"{key} of the block {name!r}", array, shape, least)
 
 
 def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:

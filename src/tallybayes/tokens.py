@@ -46,6 +46,11 @@ class Tokens:
     hashed : int, optional
         Instead of a vocabulary, number the tokens by a hash of so many bits: memory is fixed, and the words are not
         known by name.
+    damped : bool, default=False
+        Count log(1 + n) for a token that occurs n times: the second time says less than the first.
+    scaled : bool, default=False
+        Scale the counts of each text to a Euclidean length of one, all its tokens included: a long text says no more
+        than a short one.
 
     Examples
     --------
@@ -63,6 +68,8 @@ class Tokens:
     min_count: int = 1
     max_features: int | None = None
     hashed: int | None = None
+    damped: bool = False
+    scaled: bool = False
 
     def __post_init__(self) -> None:
         if self.words not in ("unicode", "sklearn", "lines"):
@@ -143,6 +150,10 @@ def _folded(word: str) -> str:
 def decoded(token: bytes) -> str:
     """The text of a token."""
     return token.decode("utf-8", "surrogatepass")
+
+
+# What is good for short texts and long ones: words and pairs of words, of which repeats and length say little.
+USUAL = Tokens(ngrams=(1, 2), damped=True, scaled=True)
 
 
 @dataclass(frozen=True, eq=False)

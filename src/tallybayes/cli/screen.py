@@ -131,9 +131,11 @@ def target_of(saved: Saved | None, options: argparse.Namespace) -> str:
 
 
 def value_of(column: Column, text: str) -> Any:
-    """What was typed, as the column knows it: a number, one of the levels, or nothing."""
+    """What was typed, as the column knows it: a text, a number, one of the levels, or nothing."""
     if text == "":
         return None
+    if column.kind == "text":
+        return text
     if column.levels is None:
         try:
             return float(text)

@@ -22,7 +22,7 @@ from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
 from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import CalibrationReport, score
-from tallybayes.explain import Explanation, explain
+from tallybayes.explain import Explanation, TopWord, explain, top_words
 from tallybayes.families import (
     Bernoulli,
     Categorical,
@@ -48,7 +48,9 @@ from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
-from tallybayes.tokens import Tokens
+from tallybayes.tokens import USUAL, Tokens
+
+TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
 
 
 class NaiveBayes(BaseNB):
@@ -82,9 +84,10 @@ class NaiveBayes(BaseNB):
     numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
         The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
         leave-one-out, and says so in `schema_`.
-    weights : {"auto", "learn"}, optional, default="auto"
+    weights : {"auto", "learn", "words"}, optional, default="auto"
         Learn how much of each column's evidence is to be believed, so that columns that say the same are not counted
-        twice; "auto" keeps the weights only if leave-one-out improves beyond noise, None believes everything.
+        twice; "auto" keeps the weights only if leave-one-out improves beyond noise, "words" also learns one for each
+        word of a text, None believes everything.
     pairs : {"auto"}, int or list of pairs of columns, default="auto"
         Columns that are also taken together, two at a time: those that improve leave-one-out, at most so many of
         them (0 for none), or the given ones.
@@ -174,7 +177,7 @@ class NaiveBayes(BaseNB):
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
         "numeric": [StrOptions({"auto", *NUMERIC})],
-        "weights": [StrOptions({"auto", "learn"}), None],
+        "weights": [StrOptions({"auto", "learn", "words"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -322,9 +325,9 @@ class NaiveBayes(BaseNB):
         settings = self._settings(batch.schema)
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
         # Weights and pairs are fitted to labels; what unlabelled rows are shared by has to be a likelihood.
-        classical = self.classical or self.unlabelled == "em"
+        classical = self._is_textbook
         few = batch.n_rows < LEAST_ROWS
-        if few and not classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
+        if few and not classical and (self.weights in ("learn", "words") or not isinstance(self.pairs, (str, int))):
             warnings.warn(
                 f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
                 UserWarning,
@@ -345,16 +348,18 @@ class NaiveBayes(BaseNB):
             self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
             settings = self._settings(schema)
         family = self._overrides().family
-        for name, places in blocks_of(schema, family).items():
+        for name, places in blocks_of(schema, self._family_of(schema)).items():
             for j, p in enumerate(places):
                 column = schema.columns[p]
                 smoothed = self.alpha is not None and name == "categorical"
-                if smoothed or column.name in family or column.kind == "count":
+                if smoothed or column.name in family or column.kind in ("count", "text"):
                     told[column.name] = for_columns(settings.families[name], [j])
         category = (
             Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
         )
-        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs)
+        texts = frozenset(column.name for column in schema.columns if column.kind == "text")
+        free = texts if self.alpha is None else frozenset()
+        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs, free)
 
     def _labelled(
         self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
@@ -402,7 +407,19 @@ class NaiveBayes(BaseNB):
         return read_table(X)
 
     def _overrides(self) -> Overrides:
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens)
+        cut = Tokens() if self._is_textbook else USUAL
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, cut)
+
+    @property
+    def _is_textbook(self) -> bool:
+        """Whether every column's evidence is to be a likelihood: what unlabelled rows are shared by has to be one."""
+        return bool(self.classical or self.unlabelled == "em")
+
+    def _family_of(self, schema: Schema) -> dict[str, str]:
+        """The families of single columns: those of text, and those that were told."""
+        usual = "multinomial" if self._is_textbook else "complement"
+        texts = {column.name: usual for column in schema.columns if column.kind == "text"}
+        return {**texts, **self._overrides().family}
 
     def _remembered(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
@@ -421,11 +438,16 @@ class NaiveBayes(BaseNB):
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
         plan = getattr(self, "_plan", None)
-        return blocks_of(schema, self._overrides().family) if plan is None else plan.places(schema)
+        return blocks_of(schema, self._family_of(schema)) if plan is None else plan.places(schema)
 
     def _settings(self, schema: Schema) -> Settings:
-        """How the parameters say the tally of such columns is to be read."""
-        places, calibrated = blocks_of(schema, self._overrides().family), getattr(self, "_calibration", None)
+        """How the tally of such columns is to be read."""
+        plan, base = getattr(self, "_plan", None), self._base_settings(schema)
+        return base if plan is None else plan.settings(schema, base)
+
+    def _base_settings(self, schema: Schema) -> Settings:
+        """The same as far as the parameters say it."""
+        places, calibrated = blocks_of(schema, self._family_of(schema)), getattr(self, "_calibration", None)
         alphas = self._overrides().alpha
         general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
         general = 1.0 if self.alpha is None else general
@@ -445,11 +467,10 @@ class NaiveBayes(BaseNB):
         documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
         for block, at in places.items():
             if schema.columns[at[0]].kind == "text":
-                families[block] = documents[block.split(":")[0]](alpha(block))
+                chosen = block.split(":")[0]
+                families[block] = documents[chosen](TEXT_ALPHA[chosen] if self.alpha is None else alpha(block))
         prior: Prior = self.prior
-        base = Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
-        plan = getattr(self, "_plan", None)
-        return base if plan is None else plan.settings(schema, base)
+        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
 
     def _set_prior(self, prior: Any) -> None:
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
@@ -587,7 +608,7 @@ class NaiveBayes(BaseNB):
         estimator = cls(**params)
         estimator._validate_params()
         estimator._refuse_auto("a tally alone")
-        if set(tally.blocks) - set(blocks_of(tally.schema, estimator._overrides().family)):
+        if set(tally.blocks) - set(blocks_of(tally.schema, estimator._family_of(tally.schema))):
             estimator._plan = Plan.of_tally(tally)
         estimator._adopt(tally)
         return estimator
@@ -635,6 +656,26 @@ class NaiveBayes(BaseNB):
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
+
+    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
+        """Return the words that mark a class: frequent in it, and more so than in the others.
+
+        Parameters
+        ----------
+        label : class label
+        n : int, default=20
+            How many.
+        column : str, optional
+            The column of text; the first if there are several.
+
+        Returns
+        -------
+        tuple of TopWord
+            The most telling first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
+        """
+        check_is_fitted(self)
+        self._refuse_components("top_words")
+        return top_words(self.model_, label, n, column)
 
     def predict_file(self, source: Any, out: Any, **options: Any) -> int:
         """Write the predictions for a file to another, in constant memory.

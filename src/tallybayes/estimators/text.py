@@ -13,14 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import DataError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators.mixed import NaiveBayes
+from tallybayes.estimators.mixed import TEXT_ALPHA, NaiveBayes
 from tallybayes.families import Bernoulli, Complement, Multinomial
 from tallybayes.schema import Schema
 from tallybayes.settings import Settings
 from tallybayes.sources.columns import Overrides, blocks_of
 from tallybayes.sources.tables import Table
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
-from tallybayes.tokens import Tokens
+from tallybayes.tokens import USUAL, Tokens
 
 TEXT = "text"  # the name of the only column
 FAMILIES: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
@@ -33,17 +33,23 @@ class TextNB(NaiveBayes):
 
     Parameters
     ----------
-    family : {"multinomial", "bernoulli", "complement"}, default="multinomial"
-        How words tell: by how often they occur; by whether they occur, absence included; by how unlike the words of
-        all other classes they are.
-    alpha : float, default=1.0
-        Pseudocount of every word.
+    family : {"complement", "multinomial", "bernoulli"}, optional
+        How words tell: by how unlike the words of all other classes they are; by how often they occur; by whether they
+        occur, absence included. The usual one is "complement"; with ``unlabelled="em"``, which needs a likelihood, it
+        is "multinomial" on plain counts of single words.
+    alpha : float, optional
+        Pseudocount of every word. If not given, `fit` takes the one of a few under which left-out texts are foretold
+        best; where there are too few texts, and in a stream, it is 0.1 with "complement" and 1 otherwise.
+    weights : {"auto", "learn", "words"}, optional, default="auto"
+        Learn from left-out texts how much is to be believed of the words and of the prior, so that probabilities are
+        honest; "auto" keeps the weights only if leave-one-out improves beyond noise. "words" learns a weight for every
+        word: it takes longer and foretells better.
     words : {"unicode", "sklearn", "lines"}, default="unicode"
         What a word is, see `Tokens`; "sklearn" cuts as ``CountVectorizer`` does.
     lower : bool, default=True
         Fold case.
-    ngrams : tuple of two int, default=(1, 1)
-        Least and most words that are counted together.
+    ngrams : tuple of two int, optional
+        Least and most words that are counted together; usually (1, 2).
     characters : tuple of two int, optional
         Count runs of so many characters inside the words, and not the words.
     stop_words : list of str, default=()
@@ -54,6 +60,10 @@ class TextNB(NaiveBayes):
         Keep only so many words, the most frequent.
     hashed : int, optional
         Number the words by a hash of so many bits instead of keeping them: memory is fixed.
+    damped, scaled : bool, optional
+        Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
+    idf : bool, default=False
+        Words that are in few texts weigh more.
     prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
         P(y).
     prior_alpha : float, default=0.0
@@ -90,35 +100,43 @@ class TextNB(NaiveBayes):
             name: NaiveBayes._parameter_constraints[name]
             for name in (*NaiveBayes._em_constraints, "prior", "prior_alpha", "n_jobs")
         },
-        "family": [StrOptions(set(FAMILIES))],
-        "alpha": [NaiveBayes._parameter_constraints["alpha"][0]],
+        "family": [StrOptions(set(FAMILIES)), None],
+        "alpha": [NaiveBayes._parameter_constraints["alpha"][0], None],
+        "weights": NaiveBayes._parameter_constraints["weights"],
         "words": [StrOptions({"unicode", "sklearn", "lines"})],
         "lower": ["boolean"],
-        "ngrams": [tuple, list],
+        "ngrams": [tuple, list, None],
         "characters": [tuple, list, None],
         "stop_words": ["array-like"],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "hashed": [Interval(Integral, 1, 30, closed="both"), None],
+        "damped": ["boolean", None],
+        "scaled": ["boolean", None],
+        "idf": ["boolean"],
     }
 
     # What a table of one column of text leaves nothing to say about.
-    drop, missing, unseen, numeric, weights, pairs = None, "ignore", "ignore", "auto", None, 0
-    classical, variance, var_smoothing, calibration, decay, strict = True, "class", 0.0, None, 1.0, False
+    drop, missing, unseen, numeric, pairs, tokens = None, "ignore", "ignore", "auto", 0, None
+    classical, variance, var_smoothing, calibration, decay, strict = False, "class", 0.0, None, 1.0, False
 
     def __init__(  # not that of NaiveBayes: its other parameters are for other columns
         self,
         *,
-        family: str = "multinomial",
-        alpha: float = 1.0,
+        family: str | None = None,
+        alpha: float | None = None,
+        weights: Any = "auto",
         words: Any = "unicode",
         lower: bool = True,
-        ngrams: Any = (1, 1),
+        ngrams: Any = None,
         characters: Any = None,
         stop_words: Any = (),
         min_count: int = 1,
         max_features: int | None = None,
         hashed: int | None = None,
+        damped: bool | None = None,
+        scaled: bool | None = None,
+        idf: bool = False,
         prior: Any = "empirical",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
@@ -133,6 +151,7 @@ class TextNB(NaiveBayes):
     ) -> None:
         self.family = family
         self.alpha = alpha
+        self.weights = weights
         self.words = words
         self.lower = lower
         self.ngrams = ngrams
@@ -141,6 +160,9 @@ class TextNB(NaiveBayes):
         self.min_count = min_count
         self.max_features = max_features
         self.hashed = hashed
+        self.damped = damped
+        self.scaled = scaled
+        self.idf = idf
         self.prior = prior
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
@@ -177,24 +199,31 @@ class TextNB(NaiveBayes):
         return Table({TEXT: values}, len(values))
 
     def _overrides(self) -> Overrides:
+        usual = Tokens() if self._is_textbook else USUAL
+        # What is a token already, or part of a word, does not come in pairs.
+        ngrams = (1, 1) if self.characters is not None or self.words == "lines" else usual.ngrams
         tokens = Tokens(
             self.words,
             bool(self.lower),
-            self.ngrams,
+            ngrams if self.ngrams is None else self.ngrams,
             self.characters,
             tuple(self.stop_words),
             int(self.min_count),
             self.max_features,
             self.hashed,
+            usual.damped if self.damped is None else bool(self.damped),
+            usual.scaled if self.scaled is None else bool(self.scaled),
         )
-        return Overrides.of({TEXT: "text"}, {TEXT: self.family}, None, "ignore", None, tokens)
+        told = {} if self.family is None else {TEXT: self.family}
+        return Overrides.of({TEXT: "text"}, told, None, "ignore", None, tokens)
 
-    def _settings(self, schema: Schema) -> Settings:
-        family = FAMILIES[self.family](float(self.alpha))
-        return Settings(dict.fromkeys(self._places(schema), family), self.prior, float(self.prior_alpha))
-
-    def _places(self, schema: Schema) -> dict[str, list[int]]:
-        return blocks_of(schema, self._overrides().family)
+    def _base_settings(self, schema: Schema) -> Settings:
+        (block,) = blocks_of(schema, self._family_of(schema))
+        name = block.split(":")[0]
+        idf = {"idf": bool(self.idf)} if name != "bernoulli" else {}
+        family = FAMILIES[name](TEXT_ALPHA[name] if self.alpha is None else float(self.alpha), **idf)
+        calibrated = getattr(self, "_calibration", None)
+        return Settings({block: family}, self.prior, float(self.prior_alpha), calibrated)
 
     def explain(self, row: Any, against: Any = None) -> Any:
         """Return the evidence for the class of one text.
@@ -228,7 +257,7 @@ class TextNB(NaiveBayes):
         estimator = cls(**params)
         estimator._validate_params()
         if list(tally.blocks) != list(estimator._places(tally.schema)):
-            raise DataError(f"a tally of {', '.join(tally.blocks)} is none of {estimator.family} texts")
+            raise DataError(f"a tally of {', '.join(tally.blocks)} is none of {estimator.family or 'complement'} texts")
         estimator._adopt(tally)
         return estimator
 

@@ -52,7 +52,9 @@ class Overrides:
     cut: Tokens  # how text is cut where `tokens` does not say
 
     @classmethod
-    def of(cls, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any, tokens: Any = None) -> Overrides:
+    def of(
+        cls, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any, tokens: Any = None, cut: Tokens | None = None
+    ) -> Overrides:
         """Columns of a frame may be called by their numbers, so names are compared as text."""
 
         def named(given: Any) -> dict[str, Any]:
@@ -60,7 +62,7 @@ class Overrides:
 
         hole = missing if isinstance(missing, str) else "ignore"
         dropped = frozenset(map(str, drop if drop is not None else ()))
-        cut = tokens if isinstance(tokens, Tokens) else Tokens()
+        cut = tokens if isinstance(tokens, Tokens) else cut or Tokens()
         return cls(named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens), cut)
 
     def check(self, names: list[str]) -> None:
@@ -151,9 +153,9 @@ def with_words(column: Column, values: Values, tokens: Tokens, whole: bool, n_jo
         return replace(column, levels=none, tokens=tokens)
     counted = values.learned_words(tokens, n_jobs)
     chosen = counted.chosen(tokens)
-    found = replace(column, levels=chosen.words, tokens=tokens)
+    found = replace(column, levels=chosen, tokens=tokens)
     kept = f"; {words(found)}"
-    if isinstance(counted.words, Vocabulary) and len(chosen.words) < len(counted.words):
+    if isinstance(counted.words, Vocabulary) and len(chosen) < len(counted.words):
         kept += f" of {len(counted.words):,} kept"
     return replace(found, reason=column.reason + kept)
 

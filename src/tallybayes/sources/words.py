@@ -26,25 +26,27 @@ class Counted:
     words: Vocabulary | range
     documents: Documents
 
-    def within(self, levels: Sequence[Level]) -> Documents:
-        """The counts of some words; others are left out."""
+    def within(self, levels: Sequence[Level], tokens: Tokens) -> Documents:
+        """The counts of some words, as they weigh; others are left out."""
+        documents = self.documents
+        if tokens.damped or tokens.scaled:  # words that are not known have their share of the length of a text
+            documents = kernels.weighed_counts(documents, tokens.damped, tokens.scaled)
         if isinstance(self.words, range) or self.words is levels:
-            return self.documents
+            return documents
         assert isinstance(levels, Vocabulary)
-        return self.documents.seen(self.words.places_in(levels), len(levels))
+        return documents.renumbered(self.words.places_in(levels), len(levels))
 
-    def chosen(self, tokens: Tokens) -> Counted:
-        """Only the words that are frequent enough."""
+    def chosen(self, tokens: Tokens) -> Vocabulary | range:
+        """The words that are frequent enough."""
         if isinstance(self.words, range) or not tokens.is_chosen:
-            return self
+            return self.words
         total = np.bincount(self.documents.column, weights=self.documents.data, minlength=len(self.words))
         kept = total >= tokens.min_count
         if tokens.max_features is not None and kept.sum() > tokens.max_features:
             # Of words that are equally frequent, the first in the alphabet.
             most = np.argsort(-np.where(kept, total, -1.0), kind="stable")[: tokens.max_features]
             kept = np.isin(np.arange(len(kept)), most)
-        vocabulary = self.words.select(kept)
-        return Counted(vocabulary, self.within(vocabulary))
+        return self.words.select(kept)
 
     def take(self, rows: NDArray[Any]) -> Counted:
         """Some documents, by number."""
@@ -71,7 +73,7 @@ def _joined(mine: Counted, theirs: Counted) -> Counted:
     a, b, words = mine.documents, theirs.documents, mine.words
     if isinstance(mine.words, Vocabulary) and isinstance(theirs.words, Vocabulary):
         words, places, others = mine.words.joined(theirs.words)
-        a, b = a.seen(places, len(words)), b.seen(others, len(words))
+        a, b = a.renumbered(places, len(words)), b.renumbered(others, len(words))
     missing = None
     if a.missing is not None or b.missing is not None:
         missing = np.concatenate([_missing(each) for each in (a, b)])
@@ -114,5 +116,5 @@ class HoldsText:
         """How often each of the words occurs in a range of documents."""
         if self._counted is not None and self._counted[0] == tokens:
             counted = self._counted[1]
-            return replace(counted, documents=counted.documents.rows(first, last)).within(levels)
-        return count_words(self.texts(first, last), tokens, 0, last - first).within(levels)
+            return replace(counted, documents=counted.documents.rows(first, last)).within(levels, tokens)
+        return count_words(self.texts(first, last), tokens, 0, last - first).within(levels, tokens)
