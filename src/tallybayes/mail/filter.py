@@ -196,7 +196,7 @@ def known_rows(model: Model, documents: Sequence[str]) -> Batch:
     assert isinstance(theirs, Vocabulary)
     found = batch.blocks[BLOCK].x
     assert isinstance(found, Documents)
-    known = found.seen(theirs.places_in(mine), len(mine))
+    known = found.renumbered(theirs.places_in(mine), len(mine))
     return replace(batch, schema=model.schema, blocks={BLOCK: Encoded([0], known)})
 
 
