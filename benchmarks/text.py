@@ -124,7 +124,9 @@ def made_up(n: int, seed: int) -> Labelled:
     rng = np.random.default_rng(seed)
     words = rng.zipf(1.3, size=(n, 12)) % 5_000_000
     y = rng.integers(0, 2, n)
-    return [" ".join(f"w{w}" for w in row) + (" yes" if k else " no") for row, k in zip(words.tolist(), y)], y
+    return [
+        " ".join(f"w{w}" for w in row) + (" yes" if k else " no") for row, k in zip(words.tolist(), y, strict=True)
+    ], y
 
 
 def memory(bench: Bench) -> Iterator[Row]:
