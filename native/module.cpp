@@ -16,6 +16,7 @@
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
+#include "word_weights.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -136,6 +137,11 @@ TB_CSR_CLONES(double, std::int64_t)
 
 TB_CLONES void run_all_no(const tb::YesCounts& t, double w, double* scratch, double* own, double* zeros) {
     tb::all_no_without(t, w, scratch, own, zeros);
+}
+
+TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Index first, Index last, const double* weight,
+                               double* slope, double* posterior) {
+    return tb::word_loss(e, l, first, last, weight, slope, posterior);
 }
 
 // ------------------------------------------------------------------------------------------------ bindings
@@ -487,6 +493,17 @@ NB_MODULE(_native, m) {
         std::vector<double> scratch(static_cast<std::size_t>(2 * k));
         return tb::normalise_without(evidence.data(), n, k, log_prior.data(), own.codes, own.weight, scratch.data());
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "codes"_a.noconvert(), "own_log_prior"_a.noconvert(), Release());
+    m.def("word_loss", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last,
+                          const Vector<double>& weight, const OutVector<double>& slope, const Out& posterior) {
+        const Index n = rows(base), k = cols(base);
+        check_starts(start, n, rows(terms));
+        require(k > 0 && cols(terms) == k && rows(word) == rows(terms) && rows(weight) == rows(slope), "words do not fit their evidence");
+        require(rows(posterior) == n && cols(posterior) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
+        for (std::int64_t j = start.data()[first]; j < start.data()[last]; ++j)
+            require(word.data()[j] >= 0 && word.data()[j] < rows(weight), "a word has no weight");
+        return run_word_loss({terms.data(), word.data(), start.data(), base.data(), k}, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), posterior.data());
+    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
+       "weight"_a.noconvert(), "slope"_a.noconvert(), "posterior"_a.noconvert(), Release());
     m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
         auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
         if (!source) throw nb::python_error();

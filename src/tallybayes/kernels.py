@@ -257,6 +257,24 @@ def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: 
     return out
 
 
+def word_loss(
+    terms: NDArray[np.float32],
+    x: Csr,
+    base: Array,
+    labels: Labels,
+    rows: tuple[int, int],
+    weight: Array,
+    posterior: Array,
+) -> tuple[float, Array]:
+    """Log loss of some documents whose words, with these weights (V,), say ``terms`` (nnz, K), and its slope (V,).
+
+    ``posterior`` (n, K) is left as the slope along ``base`` (n, K), what is said apart from the words.
+    """
+    slope = np.zeros(len(weight))
+    args = labels.codes, labels.weight, *rows, weight, slope, posterior
+    return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
+
+
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)

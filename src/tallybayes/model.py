@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
+from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -26,11 +27,12 @@ from tallybayes.schema import Column, Schema, plural
 from tallybayes.settings import Prior, Settings
 from tallybayes.tally import Counts, Tally, count, named_cells
 
+WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Exports):
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters
@@ -117,17 +119,21 @@ class Model:
         return {name: self.schema.columns[p] for name, p in first if self.schema.columns[p].kind == "text"}
 
     @cached_property
-    def _scoring(self) -> dict[str, Any]:
+    def scoring(self) -> dict[str, Any]:
         """Parameters of each block with the columns' weights on their logs."""
         if self.settings.weights is None:
             return self.parameters
-        return {name: params.weighed(self._weight_of(name)) for name, params in self.parameters.items()}
+        return {name: params.weighed(self.weight_of(name)) for name, params in self.parameters.items()}
 
-    def _weight_of(self, block: str) -> Array:
-        """Weight (d,) of the evidence of each column of a block."""
-        weights = {} if self.settings.weights is None else self.settings.weights.columns
-        names = (self.schema.columns[c].name for c in self.tally.blocks[block].columns)
-        return np.array([weights.get(name, 1.0) for name in names])
+    def weight_of(self, block: str) -> Array:
+        """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
+        given = self.settings.weights
+        columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
+        weights = np.array([1.0 if given is None else given.columns.get(column.name, 1.0) for column in columns])
+        if given is None or columns[0].name not in given.words:
+            return weights
+        words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
+        return words[self.known_words[block]] if block in self.known_words else words
 
     @cached_property
     def log_prior(self) -> Array:
@@ -187,7 +193,7 @@ class Model:
         def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
             evidence = self._evidence(part, first)
             if self.settings.calibration is None:
-                return kernels.best_class(evidence, self.prior_score, self._fallback)
+                return kernels.best_class(evidence, self.prior_score, self.fallback)
             posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
             return posterior.argmax(axis=1), forbidden
 
@@ -239,7 +245,7 @@ class Model:
     def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
         """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
         x: Any = self._known(name, batch.rows(0, 1).blocks[name].x)
-        family, params, m = self.settings.families[name], self._scoring[name], len(x.column)
+        family, params, m = self.settings.families[name], self.scoring[name], len(x.column)
         nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
         alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
         places = self.known_words[name][x.column] if name in self.known_words else x.column
@@ -288,11 +294,32 @@ class Model:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
                 evidence += silenced(x, work(self._summary(name), params, x, heard(x, part.labels)))
                 continue
-            weights = self._weight_of(name)
+            weights = self.weight_of(name)
+            if isinstance(x, Documents) and len(weights) == x.n_columns:
+                evidence += self._weighed_words_without(name, x, part.labels, weights)
+                continue
             for j, alone in enumerate(self._alone[name]):
                 if weights[j]:
                     evidence += weights[j] * alone.without_row(x, j, part.labels)
         return evidence
+
+    def words_without(self, name: str, x: Documents, labels: Labels) -> tuple[Documents, Array]:
+        """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+        x = self._left_behind(name, self._known(name, x), labels)  # type: ignore[assignment]
+        family: Any = self.settings.families[name]
+        if not hasattr(family, "each_word_without"):
+            raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+        return x, family.each_word_without(self._summary(name), self.parameters[name], x, heard(x, labels))
+
+    def _weighed_words_without(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
+        """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
+        family, out = self.settings.families[name], np.zeros((x.shape[0], self.n_classes))
+        for first in range(0, x.shape[0], WORDY):
+            rows = slice(first, min(first + WORDY, x.shape[0]))
+            part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
+            said = family.each_word_without(self._summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
+            out[rows] = part.sums(said * weights[part.column, None])
+        return silenced(x, out)
 
     def contributions_without(self, part: Batch) -> Array:
         """Log P(x_d | y), shape (n, K, D), unweighed, of learned rows, each left out of what was learned."""
@@ -320,7 +347,7 @@ class Model:
         return name in self.texts or self.settings.families[name].name in DOCUMENTS
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
-        family, params = self.settings.families[name], self._scoring[name]
+        family, params = self.settings.families[name], self.scoring[name]
         return lambda x: getattr(family, verb)(params, self._known(name, x))
 
     def _evidence(self, part: Batch, first: int) -> Array:
@@ -336,15 +363,15 @@ class Model:
         return self._evidence(part, first) + self.prior_score
 
     @cached_property
-    def _fallback(self) -> Array:
+    def fallback(self) -> Array:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
     def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also answers how many rows every class forbids."""
         if self.settings.calibration is None:
-            return evidence, kernels.normalise(evidence, self.prior_score, self._fallback, logs)
-        forbidden = kernels.normalise(evidence, self.prior_score, self._fallback, True)
+            return evidence, kernels.normalise(evidence, self.prior_score, self.fallback, logs)
+        forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, True)
         calibrated = self._calibrated(evidence)
         return (calibrated if logs else np.exp(calibrated)), forbidden
 
@@ -359,7 +386,7 @@ class Model:
         if batch.n_rows <= step:
             out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
-            self._scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
+            self.scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
             threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
             for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
@@ -392,7 +419,7 @@ class Model:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.sample(n, rng)
-        p = np.exp(self._fallback)
+        p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
         return drawn, codes

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from tallybayes.plan import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
-from tallybayes.settings import EvidenceWeights, Settings
+from tallybayes.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 from tallybayes.tokens import Tokens, Vocabulary
 
@@ -42,7 +42,7 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Settings, EvidenceWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
+        *(Model, Settings, EvidenceWeights, WordWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
@@ -58,6 +58,16 @@ class Saved:
     estimator: str  # name of its class
     params: Mapping[str, Any]
     fitted: Mapping[str, Any]  # attributes that fitting gave it
+
+    def grown(self, model: Model) -> Saved:
+        """The estimator with the classes that the model has now."""
+        fitted = {name: value for name, value in self.fitted.items() if name != "receipt_"}
+        fitted["classes_"] = np.array(model.schema.classes)
+        params = dict(self.params)
+        if model.settings.calibration is None and params.get("calibration"):
+            params["calibration"] = None
+            fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
+        return replace(self, params=params, fitted=fitted)
 
 
 RECORDS["Saved"] = Saved

@@ -40,9 +40,10 @@ class TextNB(NaiveBayes):
     alpha : float, optional
         Pseudocount of every word. If not given, `fit` takes the one of a few under which left-out texts are foretold
         best; where there are too few texts, and in a stream, it is 0.1 with "complement" and 1 otherwise.
-    weights : {"auto", "learn"}, optional, default="auto"
+    weights : {"auto", "learn", "words"}, optional, default="auto"
         Learn from left-out texts how much is to be believed of the words and of the prior, so that probabilities are
-        honest; "auto" keeps the weights only if leave-one-out improves beyond noise.
+        honest; "auto" keeps the weights only if leave-one-out improves beyond noise. "words" learns a weight for every
+        word: it takes longer and foretells better.
     words : {"unicode", "sklearn", "lines"}, default="unicode"
         What a word is, see `Tokens`; "sklearn" cuts as ``CountVectorizer`` does.
     lower : bool, default=True

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column, pseudocounts, totals
+from tallybayes.families._family import left_of, per_column, pseudocounts, quiet_log, totals
 from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (
+    Entry,
     bag_of_words,
     inverse_frequency,
     log_shares,
@@ -121,6 +122,23 @@ class Complement:
         sums = params.sums if self.norm else np.zeros((2, len(summary.count)))
         args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
+
+    def each_word_without(self, summary: Counts, params: Rivals, x: Csr, labels: Labels) -> Array:
+        """What each entry says (nnz, K), its row left out of the words of the others."""
+        refuse_idf(self.idf)
+        if self.norm:
+            raise NotAvailableError("words have no weights of their own where they are divided by their sum")
+        entries = Entry.of(x, labels)
+        taken, in_all = (
+            np.repeat(each[:, None], len(summary.count), axis=1) for each in (entries.taken, entries.taken_in_all)
+        )
+        rows = np.arange(len(taken))
+        taken[rows, entries.own] = in_all[rows, entries.own] = 0.0  # they are no others of their own class
+        have = np.maximum(params.word_total[x.column, None] - params.count[x.column], 0.0)
+        share = quiet_log(left_of(have, taken) + params.alpha[x.column, None])
+        share -= quiet_log(left_of(params.other_total[None], in_all) + params.alpha.sum())
+        _turn(share)
+        return share * x.data[:, None]
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(

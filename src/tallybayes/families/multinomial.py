@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, totals, weighed_logs
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, quiet_log, totals, weighed_logs
 from tallybayes.families._linear import (
     Linear,
     Slopes,
@@ -108,6 +108,19 @@ class Multinomial:
         out[np.arange(len(out)), k] = own
         return out
 
+    def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
+        """What each entry says (nnz, K), its row left out of the summary."""
+        assert labels.codes is not None
+        refuse_idf(self.idf)
+        x = sparse_of(of_length(x, self.document_length))
+        entries = Entry.of(x, labels)
+        said = params.finite.slope[x.column]
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
+        mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
+        said[np.arange(len(said)), entries.own] = quiet_log(have) - quiet_log(mass)
+        return said * x.data[:, None]
+
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         if self.idf:
             raise NotAvailableError("counts times idf rank classes, they are no probability of x; use idf=False")
@@ -135,6 +148,23 @@ class Multinomial:
         raise NotAvailableError(
             "documents can be of any length, so their full joint has no finite number of parameters"
         )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an entry's row takes with it when it is left out."""
+
+    own: NDArray[Any]  # (nnz,) class of the row
+    taken: Array  # (nnz,) weight of the entry
+    taken_in_all: Array  # (nnz,) of all entries of its row
+
+    @classmethod
+    def of(cls, x: Csr, labels: Labels) -> Entry:
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.start))
+        taken = labels.weight[row] * x.data
+        assert labels.codes is not None
+        in_all: Array = np.bincount(row, taken, x.shape[0]).astype(np.float64, copy=False)
+        return cls(labels.codes[row], taken, in_all[row])
 
 
 def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr:

@@ -13,21 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.batch import Array, Batch
+from tallybayes.batch import Array, Batch, Csr
 from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
-from tallybayes.model import Model
+from tallybayes.model import WORDY, Model
 from tallybayes.plan import NUMERIC, Plan
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
+from tallybayes.planning.words import MOST_TERMS, WordEvidence, learn_words
 from tallybayes.schema import Column, Schema, block_of, plural
-from tallybayes.settings import EvidenceWeights, Settings
+from tallybayes.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
+from tallybayes.tokens import Vocabulary
 
 JUDGED_ROWS = 10_000  # rows on which families are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
@@ -36,7 +38,7 @@ ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # pseudocounts of words that are tried
 TEXT_JUDGED = 20_000  # left-out texts, times classes, on which they are compared
 NO_WEIGHT = 1e-3  # pairs that weigh less are left out
 
-Weights = Literal["auto", "learn"] | None
+Weights = Literal["auto", "learn", "words"] | None
 Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
 
 
@@ -72,7 +74,12 @@ def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None =
     """
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
-        return _made(batch, base, wishes, n_jobs)
+        plan, model = _made(batch, base, wishes, n_jobs)
+        if wishes.weights != "words" or model.settings.weights is None:
+            return plan, model
+        for name in [n for n, b in model.tally.blocks.items() if model.schema.columns[b.columns[0]].kind == "text"]:
+            plan, model = _with_word_weights(plan, model, batch, name, n_jobs)
+        return plan, model
 
 
 def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None) -> tuple[Plan, Model]:
@@ -255,6 +262,58 @@ def _smoothed(
         return float((rows.weight * rows.losses(learn(rows, ones))).sum()) if np.isfinite(rows.terms).all() else np.inf
 
     return read(min(ALPHAS, key=loss))
+
+
+def _with_word_weights(
+    plan: Plan, model: Model, batch: TableBatch, block: str, n_jobs: int | None
+) -> tuple[Plan, Model]:
+    """The plan and the model with a weight for every word of a text."""
+    given, (p,) = model.settings.weights, model.tally.blocks[block].columns
+    assert given is not None
+    text = model.schema.columns[p]
+    evidence = _word_evidence(model, replace(batch, schema=model.schema, places=plan.places(model.schema)), block)
+    usual = given.columns[text.name]
+    learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
+    weights, levels = np.full(text.n_cells, usual), text.levels
+    weights[model.known_words.get(block, slice(None))] = learned
+    assert isinstance(levels, (Vocabulary, range))
+    if isinstance(levels, Vocabulary):
+        changed = np.abs(weights - usual) > NO_WEIGHT * usual
+        levels, weights = levels.select(changed), weights[changed]
+    record = replace(given, prior=prior, words={**given.words, text.name: WordWeights(levels, weights)})
+    note = f"weights of {plural(len(weights), 'word')} of {text.name!r}, from {plural(evidence.x.shape[0], 'row')}"
+    plan = replace(plan, weights=record, notes=(*plan.notes, note))
+    return plan, replace(model, settings=replace(model.settings, weights=record))
+
+
+def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
+    """What the words of a text say, each row left out, of as many rows as there is room for."""
+    (p,) = model.tally.blocks[block].columns
+    few = _thinned(rows, 100)
+    x: Any = few.rows(0, few.n_rows).blocks[block].x
+    length = max(1.0, float(x.start[-1]) / few.n_rows)
+    sample = _thinned(rows, max(100, min(LEARNED_ROWS, int(MOST_TERMS / length / model.n_classes))))
+    assert sample.labels is not None
+    weights = [0.0 if c == p else _weight(model, column.name) for c, column in enumerate(model.schema.columns)]
+    said, documents, others = [], [], np.zeros((sample.n_rows, model.n_classes))
+    for first in range(0, sample.n_rows, WORDY):
+        part = sample.rows(first, min(first + WORDY, sample.n_rows))
+        assert part.labels is not None
+        entries, terms = model.words_without(block, part.blocks[block].x, part.labels)  # type: ignore[arg-type]
+        said.append(terms.astype(np.float32, order="C"))
+        documents.append(entries)
+        if len(part.blocks) > 1:
+            others[first : first + part.n_rows] = model.contributions_without(part) @ weights
+    start = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(each.start) for each in documents]))))
+    column = np.concatenate([each.column for each in documents]).astype(np.int32)
+    data = np.concatenate([each.data for each in documents])
+    x = Csr(data, column, start.astype(np.int64), documents[0].n_columns)
+    return WordEvidence(np.concatenate(said), x, sample.labels, np.maximum(model.log_prior, -1e3), others)
+
+
+def _weight(model: Model, name: str) -> float:
+    weights = model.settings.weights
+    return 1.0 if weights is None else weights.columns.get(name, 1.0)
 
 
 def _only(tally: Tally, column: int, block: str) -> Tally:
