@@ -76,7 +76,7 @@ class Model(Exports):
     def known_words(self) -> dict[str, NDArray[np.intp]]:
         """Of each block of text in which some words (or hashes) occur in no row, those that do occur."""
         texts = {n: b for n, b in self.tally.blocks.items() if n in self.texts and isinstance(b.summary, Counts)}
-        used = {name: b.summary.count.any(axis=0) for name, b in texts.items()}  # type: ignore[attr-defined]
+        used = {name: b.summary.cell_total > 0 for name, b in texts.items()}  # type: ignore[attr-defined]
         return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
 
     def _summary(self, name: str) -> Any:
@@ -104,13 +104,9 @@ class Model(Exports):
         """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
         if not isinstance(x, Documents):
             return x
-        total = self._word_totals[name][x.column]
+        total = self._summary(name).cell_total[x.column]
         own = np.repeat(labels.weight, np.diff(x.start)) * x.data
         return x.kept(total - own > 1e-9 * total)
-
-    @cached_property
-    def _word_totals(self) -> dict[str, Array]:
-        return {name: self._summary(name).count.sum(axis=0) for name in self.texts}
 
     @cached_property
     def texts(self) -> dict[str, Column]:
