@@ -417,8 +417,22 @@ class Model(Exports):
             return self.generative.sample(n, rng)
         p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
-        drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
-        return drawn, codes
+        others = ((name, params) for name, params in self.parameters.items() if name not in self.texts)
+        drawn = {name: self.settings.families[name].sample(params, codes, rng) for name, params in others}
+        return drawn | {name: self._sampled_words(name, codes, rng) for name in self.texts}, codes
+
+    def _sampled_words(self, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> Csr:
+        """Bags of words, a few rows at a time: a row of all words is long."""
+        params, n_words = self.parameters[name], self._summary(name).count.shape[1]
+        step, row, column, count = max(1, 4_000_000 // max(n_words, 1)), [], [], []
+        for first in range(0, len(codes), step):
+            bags = self.settings.families[name].sample(params, codes[first : first + step], rng)
+            here, words = np.nonzero(bags)
+            row.append(here + first)
+            column.append(self.known_words[name][words] if name in self.known_words else words)
+            count.append(bags[here, words])
+        start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
+        return Csr(np.concatenate(count), np.concatenate(column), start, len(self.texts[name].levels or ()))
 
     @property
     def n_parameters(self) -> int:
