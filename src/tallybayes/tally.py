@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, Protocol, Self
 
@@ -114,6 +114,9 @@ class Counts:
 
     def select(self, columns: NDArray[np.intp]) -> Counts:
         """The counts of some columns."""
+        d = self.count.shape[1] if self.n_levels is None else len(self.n_levels)
+        if np.array_equal(columns, np.arange(d)):
+            return self
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, columns]
         having = self.having
         if self.n_levels is None:
@@ -123,6 +126,11 @@ class Counts:
         n_right = None if self.n_right is None else self.n_right[columns]
         having = None if having is None else having[:, cells]
         return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right, having)
+
+    @cached_property
+    def cell_total(self) -> Array:
+        """Σ w·x of each cell (m,), all classes together."""
+        return np.asarray(self.count.sum(axis=0))
 
     def with_cells(self, kept: NDArray[np.bool_]) -> Counts:
         """The counts of some of the cells of a single column."""
@@ -355,7 +363,7 @@ class Tally:
             if column.tokens is None or column.tokens.is_chosen or not isinstance(column.levels, Vocabulary):
                 continue
             assert isinstance(block.summary, Counts)
-            used = np.asarray(block.summary.count.any(axis=0))
+            used = block.summary.cell_total > 0
             if not used.all():
                 levels = column.levels.select(used)
                 columns[block.columns[0]] = replace(column, levels=levels).restated()
