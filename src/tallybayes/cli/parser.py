@@ -247,6 +247,36 @@ def _sample(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
+    "sql", "export", "print the query that scores a table in its database",
+    "tallybayes sql loans.tally --table applications --keep id --dialect postgres",
+)  # fmt: skip
+def _sql(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--table", default="rows", metavar="NAME", help="the table to be scored (rows)")
+    dialects = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
+    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="of the database (duckdb)")
+    parser.add_argument("--keep", action="append", default=[], metavar="COLUMN", help="a column to answer, as a key")
+    parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
+    _written(parser)
+
+
+@command(
+    "export", "export", "write a model as JSON, as a Python function or as an ONNX graph",
+    "tallybayes export loans.tally --to python -o loans.py",
+)  # fmt: skip
+def _export(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--to", choices=["json", "python", "onnx"], default="json", help="the language (json)")
+    parser.add_argument("--missing-text", default="", metavar="TEXT", help="what a missing text is in ONNX ('')")
+    _written(parser)
+
+
+def _written(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
+    _talk(parser, json=False)
+
+
+@command(
     "demo", "demo", "the tennis example of every lecture, with its tables and one prediction worked out",
     "tallybayes demo --alpha 1 outlook=overcast wind=strong",
 )  # fmt: skip
