@@ -132,6 +132,26 @@ def test_words_are_typed(browser: Any, tmp_path: Path) -> None:
     assert page.wrong == []
 
 
+def test_a_text_is_typed(browser: Any, tmp_path: Path) -> None:
+    mails = [
+        "cheap money now, win money",
+        "meeting about the budget today",
+        "win a cheap prize",
+        "the budget and the team",
+    ]
+    table = {"mail": mails * 15, "length": [len(mail) for mail in mails] * 15}
+    model = NaiveBayes(kind={"mail": "text"}, classical=True).fit(table, ["spam", "ham"] * 30)
+    page = Page(browser, written(tmp_path, model, (table, ["spam", "ham"] * 30)))
+    typed = "Win CHEAP tickets; don't miss today's <b>budget</b>!"
+    page.get_by_label("mail", exact=True).fill(typed)
+    expected = model.predict_proba([{"mail": typed, "length": None}])[0]
+    np.testing.assert_allclose(page.evaluate("whatIf.answer()"), expected, atol=1e-9)
+    assert "budget" in page.locator(".words").inner_text()
+    again = Page(browser, page.url)
+    np.testing.assert_allclose(again.evaluate("whatIf.answer()"), expected, atol=1e-9)
+    assert page.wrong == again.wrong == []
+
+
 def test_a_thousand_columns_are_paged(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 1000)), np.repeat(["a", "b"], 100)

@@ -94,7 +94,7 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
     if model.n_classes < 2:
         return None, None
     try:
-        parts = Scorer.of(model)
+        parts = Scorer.of(model, texts=True)
     except NotAvailableError:
         return None, None
     record = parts.as_dict()
