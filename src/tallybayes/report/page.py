@@ -25,6 +25,7 @@ PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300
 MOST_LISTED = 1000  # columns and classes in the tables
 MOST_CONFUSED = 12  # classes in the confusion matrix
+MOST_CONCERNS = 4  # that are not folded away
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,11 @@ def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, s
 
 
 def _concerns(report: Report) -> str:
-    return '<ul class="concerns">' + "".join(f"<li>{escape(c.text)}</li>" for c in report.concerns) + "</ul>"
+    items = [f"<li>{escape(c.text)}</li>" for c in report.concerns]
+    first, rest = "".join(items[:MOST_CONCERNS]), items[MOST_CONCERNS:]
+    more = f'<ul class="concerns">{"".join(rest)}</ul>'
+    more = f"<details><summary>{len(rest)} more</summary>{more}</details>" if rest else ""
+    return f'<ul class="concerns">{first}</ul>{more}'
 
 
 WHAT_IF = """
@@ -225,11 +230,12 @@ def _how_good(report: Report) -> str:
     ]
     told = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
     how = "Each row is scored as if it alone had not been learned." if judged.method == "leave-one-out" else ""
+    wide = " wide" if len(judged.classes) > 6 else ""
     interval = f"{judged.accuracy.low:.1%} to {judged.accuracy.high:.1%}"
     return (
-        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95 % interval of the accuracy is "
-        f'{interval}.</p><dl class="facts">{told}</dl><div class="two"><div><h3>True (down) and predicted (across)</h3>'
-        f"{_confusion(judged)}</div><div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
+        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95&nbsp;% interval of the accuracy is "
+        f'{interval}.</p><dl class="facts">{told}</dl><div class="two{wide}"><div>'
+        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div><div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
         "<p>On the dashed line a prediction is right as often as it says; below it, it is too sure. "
         "Larger dots are more rows.</p></div></div>"
         f"<h3>Class by class</h3>{_per_class(judged)}"
@@ -238,7 +244,9 @@ def _how_good(report: Report) -> str:
 
 def _confusion(judged: Evaluation) -> str:
     kept = np.sort(np.argsort(-judged.support, kind="stable")[:MOST_CONFUSED])
-    head = "".join(f'<th scope="col">{escape(str(judged.classes[k]))}</th>' for k in kept)
+    names = {int(k): _named(judged.classes[k]) for k in kept}
+    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(judged.classes[k])) for k in kept) > 6 else ""
+    head = "".join(f'<th scope="col"{tilted}>{names[int(k)]}</th>' for k in kept)
     lines = []
     for t in kept:
         cells = []
@@ -246,13 +254,21 @@ def _confusion(judged: Evaluation) -> str:
             share = judged.confusion[t, p] / judged.support[t] if judged.support[t] else 0.0
             shade = 0 if not share else min(4, 1 + int(4 * share))
             cells.append(f'<td class="s{shade}">{amount(judged.confusion[t, p])}</td>')
-        lines.append(f'<tr><th scope="row">{escape(str(judged.classes[t]))}</th>{"".join(cells)}</tr>')
+        lines.append(f'<tr><th scope="row">{names[int(t)]}</th>{"".join(cells)}</tr>')
     more = len(judged.classes) - len(kept)
     note = f"<p>The {len(kept)} commonest classes; {plural(more, 'other')} not shown.</p>" if more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="confusion matrix"><table class="confusion"><tr>'
         f"<td></td>{head}</tr>{''.join(lines)}</table></div>{note}"
     )
+
+
+def _named(label: Level, most: int = 26) -> str:
+    """A class in a narrow place; the whole name shows when it is pointed at."""
+    name = str(label)
+    if len(name) <= most:
+        return escape(name)
+    return f'<span title="{escape(name, quote=True)}">{escape(name[: most - 1])}…</span>'
 
 
 def _per_class(judged: Evaluation) -> str:
