@@ -235,7 +235,8 @@ def _how_good(report: Report) -> str:
     return (
         f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95&nbsp;% interval of the accuracy is "
         f'{interval}.</p><dl class="facts">{told}</dl><div class="two{wide}"><div>'
-        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div><div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
+        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div>"
+        f"<div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
         "<p>On the dashed line a prediction is right as often as it says; below it, it is too sure. "
         "Larger dots are more rows.</p></div></div>"
         f"<h3>Class by class</h3>{_per_class(judged)}"
