@@ -57,10 +57,14 @@ class Csr:
         start = np.searchsorted(row, np.arange(self.shape[0] + 1))
         return Csr(data, column.astype(self.column.dtype), start.astype(self.start.dtype), self.n_columns)
 
-    def dense(self) -> Array:
-        """The same as a full matrix, duplicates summed."""
+    def check_columns(self) -> None:
+        """Refuse entries of columns that the matrix does not have."""
         if len(self.column) and not (self.column.min() >= 0 and self.column.max() < self.n_columns):
             raise DataError(f"the sparse matrix is damaged: it points at a column beyond its {self.n_columns}")
+
+    def dense(self) -> Array:
+        """The same as a full matrix, duplicates summed."""
+        self.check_columns()
         full = np.zeros(self.shape)
         np.add.at(full, (np.repeat(np.arange(self.shape[0]), np.diff(self.start)), self.column), self.data)
         return full

@@ -48,25 +48,6 @@ class Exports:
         """
         return str(self._exported("to_python", name))
 
-    def report(self, path: Any, data: Any = None, **options: Any) -> Any:
-        """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
-
-        Parameters
-        ----------
-        path : path
-            Where to write it, such as ``report.html``.
-        data : (X, y) or labelled Rows, optional
-            The rows that were learned, to judge the model by leave-one-out and to draw histograms of.
-        **options
-            ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
-
-        Returns
-        -------
-        Report
-            What the page shows, as a record.
-        """
-        return import_module("tallybayes.report").write(self, path, data, **options)
-
     def to_sql(
         self,
         table: str | Sequence[str],
@@ -120,6 +101,25 @@ class Exports:
         onnx.ModelProto
         """
         return self._exported("to_onnx", missing_text, dtype)
+
+    def report(self, path: Any, data: Any = None, **options: Any) -> Any:
+        """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it, such as ``report.html``.
+        data : (X, y) or labelled Rows, optional
+            The rows that were learned, to judge the model by leave-one-out and to draw histograms of.
+        **options
+            ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
+
+        Returns
+        -------
+        Report
+            What the page shows, as a record.
+        """
+        return import_module("tallybayes.report").write(self, path, data, **options)
 
     def _exported(self, name: str, *options: Any) -> Any:
         # By name: the layers above this one are not its business before somebody asks.

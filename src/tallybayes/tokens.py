@@ -232,11 +232,11 @@ class Vocabulary(Sequence[str]):
         if not (np.diff(self.start) >= 0).all() or not _native.are_sorted(self.text, self.start):
             return False
         try:
-            for _ in self:
-                pass
+            decoded(self._bytes)
         except UnicodeDecodeError:
             return False
-        return True
+        inside = self.start[1:-1][self.start[1:-1] < len(self.text)]
+        return bool(((self.text[inside] & 0xC0) != 0x80).all())  # no word begins in the middle of a character
 
     def places_in(self, larger: Vocabulary) -> NDArray[np.int32]:
         """Where each word is in another vocabulary; −1 where it is not."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 from tallybayes import __version__
+from tallybayes.cli import mail_parser
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
 MODULES: dict[str, str] = {}  # the module that runs a command
@@ -274,6 +275,14 @@ def _export(parser: argparse.ArgumentParser) -> None:
 def _written(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
     _talk(parser, json=False)
+
+
+@command(
+    "mail", "mail", "a spam filter for mailboxes and deliveries",
+    "tallybayes mail train --spam ~/Maildir/.Junk --ham ~/Maildir; each command has a --help of its own",
+)  # fmt: skip
+def _mail(parser: argparse.ArgumentParser) -> None:
+    mail_parser.fill(parser)
 
 
 @command(
