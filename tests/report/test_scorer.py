@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, report
 from tallybayes.tokens import Tokens
 from tests.export.cases import CASES
 
@@ -108,8 +108,10 @@ def test_models_of_text(options: dict) -> None:
         "n": [0.1, None, 1.0, 2.0, -1.0],
     }
     dicts = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-    (answered,) = node(RUN, [{"record": json.loads(model.to_json()), "rows": dicts}])
-    np.testing.assert_allclose(answered, model.predict_proba(rows), rtol=0, atol=1e-9)
+    in_page = report.make(model).scorer
+    answers = node(RUN, [{"record": record, "rows": dicts} for record in (json.loads(model.to_json()), in_page)])
+    for answered in answers:
+        np.testing.assert_allclose(answered, model.predict_proba(rows), rtol=0, atol=1e-9)
 
 
 def test_another_version_is_refused() -> None:

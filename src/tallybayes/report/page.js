@@ -356,6 +356,7 @@
       changed();
     });
     const typical = byId("typical");
+    typical.hidden = typical.previousElementSibling.hidden = !controls.some((control) => control.typical);
     labels.forEach((label, k) => typical.append(make("option", { value: k }, label)));
     typical.addEventListener("change", () => {
       if (typical.value === "") return;

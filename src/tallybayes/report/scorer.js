@@ -8,6 +8,12 @@ const tallybayes = (() => {
   const hole = (value) => value === null || value === undefined || Number.isNaN(value);
   const key = (level) => (typeof level === "boolean" ? Number(level) : level); // true and 1 are one level
   const numbers = (values) => values.map((v) => (Array.isArray(v) ? numbers(v) : Number(v))); // "-Infinity" too
+  // A table as it is, or, in a page, as the different rows and which of them each word has.
+  function table(values) {
+    if (Array.isArray(values)) return numbers(values);
+    const rows = numbers(values.rows);
+    return values.which.map((i) => rows[i]);
+  }
   const times = (slope, x) => (x === 0 ? 0 : slope * x);
 
   // How many edges a number has passed: those at or below it, or strictly below it.
@@ -176,7 +182,7 @@ const tallybayes = (() => {
       return (row) => (hole(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
     },
     bag(term) {
-      const slopes = numbers(term.slopes);
+      const slopes = table(term.slopes);
       return (row) => {
         const counts = term.columns.map((column) => (hole(row[column]) ? 0 : row[column]));
         const total = counts.reduce((a, b) => a + b, 0);
@@ -189,7 +195,7 @@ const tallybayes = (() => {
       };
     },
     text(term) {
-      const [known, slopes, offset] = [places(term.words), numbers(term.slopes), numbers(term.offset)];
+      const [known, slopes, offset] = [places(term.words), table(term.slopes), numbers(term.offset)];
       const each = (row) =>
         amounts(row[term.column], term, known).map(([word, x]) => ({ word, said: slopes[known.get(word)].map((s) => s * x) }));
       const says = (row) => {
