@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import warnings
 from pathlib import Path
@@ -28,6 +29,8 @@ def run(options: argparse.Namespace) -> None:
     import uvicorn
 
     warnings.simplefilter("ignore")  # whoever asks is told; the log is no place for it
+    gc.collect()
+    gc.freeze()  # what is loaded stays; looking through it again and again would only hold up answers
     note(f"serving http://{options.host}:{options.port}/ (the API: /docs); Ctrl-C ends it", options)
     uvicorn.run(
         app,
