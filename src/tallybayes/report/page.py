@@ -96,7 +96,7 @@ class Report:
             f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{told}</h2>{content}</section>'
             for name, told, content in sections
         )
-        script = f"{_asset('scorer.js')}\n{_asset('page.js')}"
+        script = f"{asset('scorer.js')}\n{asset('page.js')}"
         data = "".join(_data(name, value) for name, value in (("scorer", self.scorer), ("controls", self.controls)))
         return (
             "<!doctype html>\n"
@@ -104,7 +104,7 @@ class Report:
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f'<meta http-equiv="Content-Security-Policy" content="{policy(service is not None)}">'
             '<meta name="referrer" content="no-referrer">'
-            f"<title>{escape(self.title)}</title><style>{_asset('page.css')}</style></head>\n"
+            f"<title>{escape(self.title)}</title><style>{asset('page.css')}</style></head>\n"
             '<body><a class="skip" href="#main">to the content</a>'
             f'<header><h1>{escape(self.title)}</h1><p class="lead">{_lead(self)}</p>'
             f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
@@ -116,16 +116,17 @@ class Report:
 
 def policy(service: bool = False) -> str:
     """What the page may load: its own style and script, by their hashes, and nothing else."""
-    script = f"{_asset('scorer.js')}\n{_asset('page.js')}"
+    script = f"{asset('scorer.js')}\n{asset('page.js')}"
     connect = "connect-src 'self'; " if service else ""
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(_asset('page.css'))}'; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(asset('page.css'))}'; "
         f"{connect}base-uri 'none'; form-action 'none'"
     )
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page."""
     return (files("tallybayes") / "report" / name).read_text(encoding="utf-8").strip()
 
 
@@ -148,8 +149,10 @@ def _lead(report: Report) -> str:
     total = sum(report.rows)
     rows = "1 row" if total == 1 else f"{amount(total)} rows"
     used = sum(c.kind not in ("ignored", "pair") for c in report.columns)
-    of = f" of {escape(report.target)}" if report.target else ""
-    return f"Learned from {rows} and {plural(used, 'column')} to tell apart {plural(len(report.classes), 'class')}{of}."
+    names = [escape(str(label)) for label in report.classes]
+    few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
+    what = escape(report.target) if report.target else "the class"
+    return f"Learned from {rows} and {plural(used, 'column')} to tell {what}: {few}."
 
 
 def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:
@@ -183,7 +186,8 @@ def _concerns(report: Report) -> str:
 
 WHAT_IF = """
 <noscript><p>This part needs JavaScript; everything else does not.</p></noscript>
-<p>Set what is known of a case and see what the model makes of it. The address of this page keeps what you set.</p>
+<p class="screen">Set what is known of a case and see what the model makes of it. The address of this page
+keeps what you set.</p>
 <div class="pager screen">
 <button type="button" id="clear">clear all</button>
 <label for="typical">a typical</label><select id="typical"><option value="">…</option></select>
