@@ -101,6 +101,20 @@ def test_everything_is_done_by_keyboard(browser: Any, penguins: tuple[Path, Naiv
     assert page.wrong == []
 
 
+def test_sections_are_reached_without_losing_what_was_set(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
+    page = Page(browser, f"{penguins[0].as_uri()}#island=Dream")
+    page.get_by_role("link", name="What each column says").click()
+    assert page.url.endswith("#island=Dream")
+    assert page.evaluate("document.activeElement.id") == "columns-title"
+    assert page.get_by_label("island", exact=True).input_value() != ""
+    section = Page(browser, f"{penguins[0].as_uri()}#how-good")
+    assert section.url.endswith("#how-good")
+    assert section.evaluate("window.scrollY") > 0
+    section.get_by_label("island", exact=True).select_option("Dream")
+    assert section.url.endswith("#island=Dream")
+    assert page.wrong == section.wrong == []
+
+
 def test_script_in_names_and_values_is_text(browser: Any, tmp_path: Path) -> None:
     table = {SCRIPT: [SCRIPT, "plain"] * 30, "n" + SCRIPT: np.arange(60.0), "kept": ["__proto__", "constructor"] * 30}
     labels = [SCRIPT + "1", "constructor"] * 30

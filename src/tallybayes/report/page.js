@@ -70,6 +70,20 @@
     return turn;
   }
 
+  // Links within the page scroll and keep the address, where the what-if has written what was set.
+  function links() {
+    for (const link of document.querySelectorAll('a[href^="#"]')) {
+      link.addEventListener("click", (event) => {
+        const to = byId(link.getAttribute("href").slice(1));
+        const heading = to.querySelector("h2") || to;
+        event.preventDefault();
+        heading.setAttribute("tabindex", "-1");
+        heading.focus({ preventScroll: true });
+        to.scrollIntoView();
+      });
+    }
+  }
+
   // ------------------------------------------------------------------------------------------ columns
 
   function columns() {
@@ -331,6 +345,7 @@
       for (const each of shown) each.show(state.get(each.control.column));
       answer();
       const to = `#${hash()}`;
+      if (to === "#" && byId(location.hash.slice(1)) !== null) return;
       if (to !== location.hash && !(to === "#" && location.hash === "")) history.replaceState(null, "", to);
     }
 
@@ -367,7 +382,11 @@
       typical.value = "";
       changed();
     });
-    window.addEventListener("hashchange", () => { fromHash(); changed(); });
+    window.addEventListener("hashchange", () => {
+      if (byId(location.hash.slice(1)) !== null) return; // the name of a section is no state
+      fromHash();
+      changed();
+    });
     fromHash();
     turn(0);
     // What tests and scripts ask: the probabilities of a row, and of what is set.
@@ -404,6 +423,7 @@
     });
   }
 
+  links();
   columns();
   drop();
   const record = read("scorer");
