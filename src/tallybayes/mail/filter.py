@@ -191,7 +191,9 @@ def judge(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAU
 
 def _known(model: Model, documents: Sequence[str]) -> Documents:
     """Documents as counts of the tokens that the filter knows."""
-    return _counted(documents).within(model.schema.columns[0].levels or (), TOKENS)
+    levels = model.schema.columns[0].levels
+    assert levels is not None
+    return _counted(documents).within(levels, TOKENS)
 
 
 def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Case:
