@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from email.message import Message
 from email.parser import BytesHeaderParser
+from functools import lru_cache
 from typing import Any
 
 from tallybayes.mail.charset import decoded, header_text
@@ -31,6 +32,7 @@ HOST = re.compile(r"(?<![a-z0-9_.-])(?:[a-z0-9_-]{1,63}\.){1,20}[a-z0-9-]{1,63}"
 ADDRESS = re.compile(r"([\w.+=-]{1,64})@((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})")
 LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"')\]]{1,400}|www\.[^\s<>\"')\]]{1,400}")
 LINK_PARTS = re.compile(r"(?:([a-z]{1,12}):)?(?://)?(?:[^/@]{0,100}@)?([^/?#:]{0,255})")
+PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
 ZONE = re.compile(r"([+-]\d{4})\s*(?:\([^()]*\))?\s*$")
 
 HOSTS = {"received", "in-reply-to", "references"}
@@ -77,7 +79,8 @@ def tokens(raw: bytes) -> list[str]:
         found.update(dict.fromkeys(_of_header(name, value)))
     for part, charset, text in texts(message):
         found.update(dict.fromkeys(_of_part(part, charset)))
-        found.update(dict.fromkeys(_of_text(part, text)))
+        if text:
+            found.update(dict.fromkeys(_of_text(part, text)))
     return list(found)
 
 
@@ -181,40 +184,38 @@ def headers(message: Message) -> Iterator[tuple[str, str]]:
             yield name, header_text(str(value)[:LONGEST_HEADER])
 
 
-def _of_header(name: str, value: str) -> Iterator[str]:
-    yield f"header:{name}"
+def _of_header(name: str, value: str) -> list[str]:
+    found = [f"header:{name}"]
     if name in ADDRESSES:
-        yield from _of_addresses(name, value)
+        for user, domain in ADDRESS.findall(value.lower()):
+            found.append(f"{name}:{user}@{domain}")
+            found += _of_host(name, domain)
+        found += tagged(name, words(ADDRESS.sub(" ", value)))
     elif name in HOSTS:
-        for host in HOST.findall(value.lower()):
-            yield from _of_host(name, host)
+        found += _of_hosts(name, value)
     elif name == "message-id":
         own, _, host = value.partition("@")
-        yield f"message-id:{_shape(own)}"
-        for found in HOST.findall(host.lower()):
-            yield from _of_host(name, found)
+        found += [f"message-id:{_shape(own)}", *_of_hosts(name, host)]
     elif name == "date":
         zone = ZONE.search(value)
-        yield f"date:{zone[1] if zone else 'no-zone'}"
+        found.append(f"date:{zone[1] if zone else 'no-zone'}")
     elif not MERE_NAMES.fullmatch(name):
-        yield from tagged(name, words(value))
+        found += tagged(name, words(value))
+    return found
 
 
-def _of_addresses(name: str, value: str) -> Iterator[str]:
-    for user, domain in ADDRESS.findall(value.lower()):
-        yield f"{name}:{user}@{domain}"
-        yield from _of_host(name, domain)
-    yield from tagged(name, words(ADDRESS.sub(" ", value)))
+def _of_hosts(tag: str, text: str) -> list[str]:
+    return [token for host in HOST.findall(text.lower()) for token in _of_host(tag, host)]
 
 
-def _of_host(tag: str, host: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)  # mail comes from few hosts, and the same ones are in every header
+def _of_host(tag: str, host: str) -> tuple[str, ...]:
     """The host and the domains that it lies in; of an address in numbers, the networks."""
     labels = host.split(".")
     if labels[-1].isdigit():
-        yield from (f"{tag}:{'.'.join(labels[:n])}" for n in range(min(3, len(labels)), 1, -1))
-    elif len(labels) > 1:
-        yield from (f"{tag}:{'.'.join(labels[-n:])}" for n in range(min(5, len(labels)), 1, -1))
-        yield f"{tag}:.{labels[-1]}"
+        return tuple(f"{tag}:{'.'.join(labels[:n])}" for n in range(min(3, len(labels)), 1, -1))
+    domains = [f"{tag}:{'.'.join(labels[-n:])}" for n in range(min(5, len(labels)), 1, -1)]
+    return (*domains, f"{tag}:.{labels[-1]}") if domains else ()
 
 
 def _shape(text: str) -> str:
@@ -222,44 +223,43 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))[:LONGEST_WORD]
 
 
-def _of_part(part: Message, charset: str) -> Iterator[str]:
-    yield f"type:{_told(part.get_content_type)[:60]}"
+def _of_part(part: Message, charset: str) -> list[str]:
+    found = [f"type:{_told(part.get_content_type)[:60]}"]
     if charset:
-        yield f"charset:{charset[:LONGEST_WORD]}"
-    if encoding := _told(lambda: part.get("content-transfer-encoding")).strip().lower():
-        yield f"encoding:{header_text(encoding)[:LONGEST_WORD]}"
+        found.append(f"charset:{charset[:LONGEST_WORD]}")
+    if encoding := _told(lambda: part.get("content-transfer-encoding")).lower():
+        found.append(f"encoding:{header_text(encoding)[:LONGEST_WORD]}")
     if name := header_text(_told(part.get_filename)[:LONGEST_HEADER]).lower():
-        yield from tagged("file", words(name))
-        yield f"file:.{name.rpartition('.')[2][:8]}"
+        found += [*tagged("file", words(name)), f"file:.{name.rpartition('.')[2][:8]}"]
+    return found
 
 
-def _of_text(part: Message, text: str) -> Iterator[str]:
-    if not text:
-        return
-    if part.get_content_subtype() == "html" or re.match(r"\s*<(?:!doctype|html)\b", text[:200], re.IGNORECASE):
+def _of_text(part: Message, text: str) -> list[str]:
+    found: list[str] = []
+    if part.get_content_subtype() == "html" or PAGE.match(text):
         page = read_html(text)
         text = page.text
-        yield from (f"html:{tag}" for tag in page.tags)
-        yield from _of_links(page.links)
+        found += [*tagged("html", page.tags), *_of_links(page.links)]
     text = text.lower()
-    yield from _of_links(LINK.findall(text))
-    yield from words(text)
+    return [*found, *_of_links(LINK.findall(text)), *words(text)]
 
 
-def _of_links(links: Iterable[str]) -> Iterator[str]:
-    for link in dict.fromkeys(link.strip().lower() for link in links):
-        scheme, host = LINK_PARTS.match(link).groups()  # type: ignore[union-attr]  # it matches anything
+def _of_links(links: Iterable[str]) -> list[str]:
+    found = []
+    for link in dict.fromkeys(links):
+        scheme, host = LINK_PARTS.match(link.strip().lower()).groups()  # type: ignore[union-attr]  # it always matches
         if scheme:
-            yield f"link:{scheme}"
-        yield from _of_host("link", host)
+            found.append(f"link:{scheme}")
+        found += _of_host("link", host)
+    return found
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in lower case; of the long ones how long they are."""
-    found = WORD.findall(text.lower())
+    """The different words of a text, in lower case; of the long ones how long they are."""
+    found = dict.fromkeys(WORD.findall(text.lower()))
     return [word if len(word) <= LONGEST_WORD else f"long:{min(len(word), 990) // 10}0" for word in found]
 
 
-def tagged(tag: str, found: Iterable[str]) -> Iterator[str]:
+def tagged(tag: str, found: Iterable[str]) -> list[str]:
     """Words with the tag that tells where they were."""
-    return (f"{tag}:{word}" for word in found)
+    return [f"{tag}:{word}" for word in found]
