@@ -30,6 +30,8 @@ _HOME = {
     "evaluate": "evaluate",
     "families": "families",
     "load": "estimators.saved",
+    "pictures": "pictures",
+    "plots": "plots",
     "storage": "storage",
 }
 

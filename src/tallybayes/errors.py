@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 
 class TallybayesError(Exception):
@@ -34,6 +35,16 @@ class RowError(UnlearnError):
             "that the model was fitted on"
         )
         self.row = row
+
+
+class MissingExtraError(TallybayesError, ImportError):
+    """A library that only some users need is not installed; the message says how to get it."""
+
+
+def needs(library: str, extra: str) -> None:
+    """Refuse to go on without a library, and say which extra of the package brings it."""
+    if find_spec(library) is None:
+        raise MissingExtraError(f"this needs {library}: pip install 'tallybayes[{extra}]'")
 
 
 class ModelFileError(TallybayesError, ValueError):

@@ -320,7 +320,7 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
             for k, label in enumerate(model.schema.classes):
                 if isinstance(one, Moments):
-                    found[label] += _of_numbers(column.name, one, k)
+                    found[label] += _of_numbers(column.name, one, k, logs=name == "lognormal")
                 elif isinstance(one, Counts) and column.edges is not None:
                     found[label] += _of_bins(column.name, column.edges, one.count, k)
                 elif isinstance(one, Counts) and column.levels is not None:
@@ -409,8 +409,8 @@ def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[
     ]
 
 
-def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
-    """The divergence of one normal distribution from another."""
+def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[Hallmark]:
+    """The divergence of one normal distribution from another; the moments of logs are told as those of numbers."""
     rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
     weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
     if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
@@ -418,7 +418,11 @@ def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
     variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
     apart = mean - float(rest.mean[0, 0])
     strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
-    how = f"{mean:.4g} ± {math.sqrt(variance):.3g} (others {float(rest.mean[0, 0]):.4g} ± {math.sqrt(other):.3g})"
+
+    def told(middle: float, spread: float) -> str:
+        return f"{math.exp(middle):.4g} ×÷ {math.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+
+    how = f"{told(mean, math.sqrt(variance))} (others {told(float(rest.mean[0, 0]), math.sqrt(other))})"
     return [Hallmark(name, f"{name} {how}", strength)]
 
 

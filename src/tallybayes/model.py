@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
+from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
@@ -31,7 +32,7 @@ CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Exports):
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters
@@ -118,13 +119,13 @@ class Model:
         return {name: self.schema.columns[p] for name, p in first if self.schema.columns[p].kind == "text"}
 
     @cached_property
-    def _scoring(self) -> dict[str, Any]:
+    def scoring(self) -> dict[str, Any]:
         """Parameters of each block with the columns' weights on their logs."""
         if self.settings.weights is None:
             return self.parameters
-        return {name: params.weighed(self._weight_of(name)) for name, params in self.parameters.items()}
+        return {name: params.weighed(self.weight_of(name)) for name, params in self.parameters.items()}
 
-    def _weight_of(self, block: str) -> Array:
+    def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
         given = self.settings.weights
         columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
@@ -192,7 +193,7 @@ class Model:
         def best(part: Batch, first: int) -> tuple[NDArray[np.int64], int]:
             evidence = self._evidence(part, first)
             if self.settings.calibration is None:
-                return kernels.best_class(evidence, self.prior_score, self._fallback)
+                return kernels.best_class(evidence, self.prior_score, self.fallback)
             posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
             return posterior.argmax(axis=1), forbidden
 
@@ -244,7 +245,7 @@ class Model:
     def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
         """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
         x: Any = self._known(name, batch.rows(0, 1).blocks[name].x)
-        family, params, m = self.settings.families[name], self._scoring[name], len(x.column)
+        family, params, m = self.settings.families[name], self.scoring[name], len(x.column)
         nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
         alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
         places = self.known_words[name][x.column] if name in self.known_words else x.column
@@ -293,7 +294,7 @@ class Model:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
                 evidence += silenced(x, work(self._summary(name), params, x, heard(x, part.labels)))
                 continue
-            weights = self._weight_of(name)
+            weights = self.weight_of(name)
             if isinstance(x, Documents) and len(weights) == x.n_columns:
                 evidence += self._weighed_words_without(name, x, part.labels, weights)
                 continue
@@ -346,7 +347,7 @@ class Model:
         return name in self.texts or self.settings.families[name].name in DOCUMENTS
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
-        family, params = self.settings.families[name], self._scoring[name]
+        family, params = self.settings.families[name], self.scoring[name]
         return lambda x: getattr(family, verb)(params, self._known(name, x))
 
     def _evidence(self, part: Batch, first: int) -> Array:
@@ -362,15 +363,15 @@ class Model:
         return self._evidence(part, first) + self.prior_score
 
     @cached_property
-    def _fallback(self) -> Array:
+    def fallback(self) -> Array:
         """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
     def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also answers how many rows every class forbids."""
         if self.settings.calibration is None:
-            return evidence, kernels.normalise(evidence, self.prior_score, self._fallback, logs)
-        forbidden = kernels.normalise(evidence, self.prior_score, self._fallback, True)
+            return evidence, kernels.normalise(evidence, self.prior_score, self.fallback, logs)
+        forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, True)
         calibrated = self._calibrated(evidence)
         return (calibrated if logs else np.exp(calibrated)), forbidden
 
@@ -385,7 +386,7 @@ class Model:
         if batch.n_rows <= step:
             out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
-            self._scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
+            self.scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
             threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
             for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
@@ -418,7 +419,7 @@ class Model:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.sample(n, rng)
-        p = np.exp(self._fallback)
+        p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
         return drawn, codes

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,16 @@ class Saved:
     estimator: str  # name of its class
     params: Mapping[str, Any]
     fitted: Mapping[str, Any]  # attributes that fitting gave it
+
+    def grown(self, model: Model) -> Saved:
+        """The estimator with the classes that the model has now."""
+        fitted = {name: value for name, value in self.fitted.items() if name != "receipt_"}
+        fitted["classes_"] = np.array(model.schema.classes)
+        params = dict(self.params)
+        if model.settings.calibration is None and params.get("calibration"):
+            params["calibration"] = None
+            fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
+        return replace(self, params=params, fitted=fitted)
 
 
 RECORDS["Saved"] = Saved

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -329,6 +330,41 @@ def test_the_shell_completes_commands_and_options() -> None:
     assert "complete -c tallybayes" in run("completion", "fish").stdout
 
 
+# ------------------------------------------------------------------------------------------------ in other languages
+
+
+def test_a_model_is_printed_as_a_query_that_scores_the_file(home: Path) -> None:
+    model, rows = at(home, "birds.tally", "birds.csv")
+    sql = run("sql", model, "--table", rows, "--keep", "island", "--dialect", "duckdb")
+    assert sql.returncode == 0, sql.stderr
+    found = duckdb.sql(sql.stdout).fetchnumpy()
+    assert list(found) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+    expected = tallybayes.load(model).predict_proba(pl.read_csv(rows).drop("species"))
+    np.testing.assert_allclose(found["p_Gentoo"], expected[:, 2], atol=1e-9)
+    assert list(duckdb.sql(run("sql", model, "--table", rows, "--no-proba").stdout).fetchnumpy())[-1] == "prediction"
+
+
+def test_a_model_is_written_as_onnx_to_a_file_only(home: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = str(home / "birds.tally")
+    failed("export", model, "--to", "onnx", message="name a file with -o")
+    assert run("export", model, "--to", "onnx", "-o", str(tmp_path / "birds.onnx")).returncode == 0
+    assert [output.name for output in onnx.load(tmp_path / "birds.onnx").graph.output] == ["label", "probabilities"]
+
+
+def test_a_model_is_written_as_json_and_as_python(home: Path, tmp_path: Path) -> None:
+    model = str(home / "birds.tally")
+    assert json.loads(run("export", model).stdout)["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
+    written = run("export", model, "--to", "python", "-o", str(tmp_path / "birds.py"))
+    assert "bytes written to" in written.stderr
+    space: dict[str, Any] = {}
+    exec((tmp_path / "birds.py").read_text(), space)
+    assert (
+        max(space["predict_proba"]({"island": "Biscoe", "bill_depth_mm": 14.0}).items(), key=lambda p: p[1])[0]
+        == "Gentoo"
+    )
+
+
 # ------------------------------------------------------------------------------------------------ how it behaves
 
 COMMANDS = [
@@ -341,6 +377,8 @@ COMMANDS = [
     "merge",
     "show",
     "sample",
+    "sql",
+    "export",
     "demo",
     "completion",
 ]
@@ -359,6 +397,8 @@ LIGHT = {
     "show": ["show", "birds.tally"],
     "predict": ["predict", "birds.tally", "birds.csv"],
     "explain": ["explain", "birds.tally", "island=Dream"],
+    "sql": ["sql", "birds.tally"],
+    "export": ["export", "birds.tally", "--to", "python"],
 }
 
 

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
+from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.errors import DataError
 from tallybayes.explain import FAINT, Step, explain, steps
@@ -33,9 +34,12 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]
         print_json(found.as_dict() | ({"work": calculation} if worked else {}))
-    elif options.work:
+        return
+    if options.work:
         _by_hand(model, worked, found.posterior, console())
-    else:
+    if options.plot:
+        waterfall(found, console())
+    elif not options.work:
         _chart(str(found), console())
         for words in (evidence.words for evidence in found.evidence if evidence.words is not None):
             _marked(words.pieces, console())

@@ -155,6 +155,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (the runner-up)")
     parser.add_argument("--work", action="store_true", help="the calculation by hand, as in a lecture")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     _talk(parser)
 
 
@@ -199,6 +200,42 @@ def _show(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
+    "report", "report", "write a page on a model: how good it is, what each column says, and a what-if",
+    "tallybayes report loans.tally --data loans.csv -o report.html",
+)  # fmt: skip
+def _report(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--data", metavar="DATA", help="the file that was learned, to judge the model by leave-one-out")
+    parser.add_argument("--test", action="store_true", help="the data are other rows than those that were learned")
+    parser.add_argument(
+        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+    )
+    _labels(parser)
+    parser.add_argument("--title", help="what the page is called")
+    parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the page (report.html)")
+    _talk(parser)
+
+
+@command(
+    "serve", "serve", "serve models: a what-if page and a JSON API",
+    "tallybayes serve loans.tally --port 8000",
+)  # fmt: skip
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="model files; they are read again when they change")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+    parser.add_argument("--learn", action="store_true", help="let rows be learned and unlearned; needs a token")
+    parser.add_argument(
+        "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
+    )
+    parser.add_argument("--max-rows", type=int, default=100_000, metavar="N", help="rows of one request (100000)")
+    parser.add_argument(
+        "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of one request (50000000)"
+    )
+    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+
+
+@command(
     "sample", "sample", "draw rows like those that were learned", "tallybayes sample loans.tally -n 1000 -o made.csv",
 )  # fmt: skip
 def _sample(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +244,36 @@ def _sample(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="the same seed draws the same rows")
     parser.add_argument("--missing", action="store_true", help="leave cells empty as often as in training")
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
+    _talk(parser, json=False)
+
+
+@command(
+    "sql", "export", "print the query that scores a table in its database",
+    "tallybayes sql loans.tally --table applications --keep id --dialect postgres",
+)  # fmt: skip
+def _sql(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--table", default="rows", metavar="NAME", help="the table to be scored (rows)")
+    dialects = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
+    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="of the database (duckdb)")
+    parser.add_argument("--keep", action="append", default=[], metavar="COLUMN", help="a column to answer, as a key")
+    parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
+    _written(parser)
+
+
+@command(
+    "export", "export", "write a model as JSON, as a Python function or as an ONNX graph",
+    "tallybayes export loans.tally --to python -o loans.py",
+)  # fmt: skip
+def _export(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--to", choices=["json", "python", "onnx"], default="json", help="the language (json)")
+    parser.add_argument("--missing-text", default="", metavar="TEXT", help="what a missing text is in ONNX ('')")
+    _written(parser)
+
+
+def _written(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
     _talk(parser, json=False)
 
 
@@ -226,6 +293,7 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     day = "outlook=sunny temperature=cool humidity=high wind=strong"
     parser.add_argument("values", nargs="*", metavar="COLUMN=VALUE", help=f"the day to predict (default: {day})")
     parser.add_argument("--alpha", type=float, default=0.0, help="pseudocount: 0 is maximum likelihood, 1 is Laplace")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     parser.add_argument("--json", action="store_true", help="print the worked prediction as JSON")
 
 

@@ -24,6 +24,7 @@ from tallybayes.errors import CellError, ColumnWarning, DataError, NotAvailableE
 from tallybayes.estimators._checks import check_matrix, check_target, coded, unchanged_on_error
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.evaluate import Evaluation
+from tallybayes.exports import Exports
 from tallybayes.families import Family
 from tallybayes.model import Model
 from tallybayes.schema import Column, Kind, NumberedColumns, Schema
@@ -33,7 +34,7 @@ from tallybayes.sources.labels import row_weights
 from tallybayes.tally import Tally, count
 
 
-class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
+class BaseNB(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
     """A Naive Bayes classifier whose columns are all of one family.
 
     A subclass says which family its parameters describe (`_family`), what its prior is called (`_given_prior`) and
@@ -302,6 +303,10 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         batch = self._rows(X)
         return self._output(self._pooled(self.model_.log_joint(batch, self.n_jobs)), batch)
 
+    def _exported(self, name: str, *options: Any) -> Any:
+        check_is_fitted(self)
+        return self.model_._exported(name, *options)
+
     def _output(self, values: Array, batch: Rows) -> Array:
         """Hook for estimators that answer in the precision of their input."""
         return values
@@ -373,6 +378,21 @@ class BaseNB(LearnsUnlabelled, ClassifierMixin, BaseEstimator):
         self._refuse_components("leave_one_out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
+
+    def labelled_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Return rows and their labels as the model reads them, for what looks at the rows behind a picture.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as `fit` takes them.
+
+        Returns
+        -------
+        Rows
+        """
+        check_is_fitted(self)
+        return self._labelled(X, y, sample_weight, self.classes_, learning=False)[0]
 
     def evaluate(
         self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "leave-one-out", seed: int = 0

@@ -32,7 +32,7 @@ def split_target(data: Any, target: str) -> tuple[Table, Any]:
     table = read_table(data)
     if target not in table.columns:
         near = difflib.get_close_matches(target, table.columns, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {_listed(list(table.columns))}"
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {listed(list(table.columns))}"
         raise DataError(f"the table has no column {target!r}{hint}")
     columns = {name: values for name, values in table.columns.items() if name != target}
     return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
@@ -184,13 +184,19 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     return places
 
 
+def refuse_lost(absent: Sequence[str], bag: Sequence[str]) -> None:
+    """The columns of a bag of counts are shares of one total, so none of them can be missing."""
+    if lost := [name for name in absent if name in bag]:
+        raise DataError(
+            f"the table lacks {listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
+            "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
+        )
+
+
 def matched(
     table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
 ) -> Table:
-    """The table with its columns under the names the model knows; says what is missing and what is left over.
-
-    The columns of a bag of counts are shares of one total, so none of them can be missing.
-    """
+    """The table with its columns under the names the model knows; says what is missing and what is left over."""
     base = [column for column in schema.columns if column.kind != "pair"]
     known = [column.name for column in base]
     if not (table.named and named):
@@ -203,23 +209,18 @@ def matched(
             warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
         return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
     absent = [c.name for c in base if c.kind != "ignored" and c.name not in table.columns]
-    if lost := [name for name in absent if name in bag]:
-        raise DataError(
-            f"the table lacks {_listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
-            "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
-        )
+    refuse_lost(absent, bag)
     if absent and strict:
-        raise DataError(f"the table lacks {_listed(absent)}; strict=False would count that as missing")
+        raise DataError(f"the table lacks {listed(absent)}; strict=False would count that as missing")
     if absent:
-        warnings.warn(
-            f"the table lacks {_listed(absent)}: counted as missing in every row", ColumnWarning, stacklevel=5
-        )
+        warnings.warn(f"the table lacks {listed(absent)}: counted as missing in every row", ColumnWarning, stacklevel=5)
     extra = [name for name in table.columns if name not in {*known, target}]
     if extra:
-        warnings.warn(f"the model never saw {_listed(extra)}: ignored", ColumnWarning, stacklevel=5)
+        warnings.warn(f"the model never saw {listed(extra)}: ignored", ColumnWarning, stacklevel=5)
     return table
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Name some columns."""
     shown = ", ".join(map(repr, names[:5]))
     return f"column{'s' if len(names) > 1 else ''} {shown}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")

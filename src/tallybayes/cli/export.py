@@ -1,0 +1,36 @@
+"""``tallybayes sql`` and ``tallybayes export``: a model in another language."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tallybayes import export
+from tallybayes.atomic import replacing
+from tallybayes.cli.screen import note, read_model
+from tallybayes.errors import SettingError
+from tallybayes.model import Model
+from tallybayes.schema import plural
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the query, the function, the record or the graph."""
+    model, _ = read_model(options.model)
+    if options.command == "export" and options.to == "onnx":
+        if options.output == "-":
+            raise SettingError("an ONNX graph is no text: name a file with -o")
+        made = export.to_onnx(model, options.missing_text).SerializeToString()
+    else:
+        made = _text(model, options).encode()
+    if options.output == "-":
+        sys.stdout.buffer.write(made)
+        return
+    with replacing(options.output) as temporary:
+        temporary.write_bytes(made)
+    note(f"{plural(len(made), 'byte')} written to {options.output}", options)
+
+
+def _text(model: Model, options: argparse.Namespace) -> str:
+    if options.command == "sql":
+        return export.to_sql(model, options.table, options.dialect, not options.no_proba, options.keep or None)
+    return f"{export.to_json(model, indent=1)}\n" if options.to == "json" else export.to_python(model)

@@ -1,0 +1,208 @@
+"""A scorer as the source of one Python function, which needs nothing but Python."""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tallybayes.calibration import Isotonic, Temperature
+from tallybayes.components import Pooled
+from tallybayes.errors import SettingError
+from tallybayes.export.portable import (
+    Bag,
+    ByBin,
+    ByLevel,
+    ByPair,
+    Ellipsoid,
+    Line,
+    Normal,
+    Part,
+    Scorer,
+    Spike,
+    Term,
+    check_plain,
+)
+from tallybayes.model import Model
+
+
+def to_python(model: Model, name: str = "predict_proba") -> str:
+    """The source of a function of that name, from a dict of column to value to a dict of label to probability."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise SettingError(f"{name!r} cannot be the name of a function")
+    scorer = Scorer.of(model)
+    check_plain(scorer)
+    tables: list[str] = []
+    body = [line for term in scorer.terms for line in _added(term, tables)]
+    body += _ending(scorer, tables)
+    labels = ", ".join(f"{_text(label)}: p[{k}]" for k, label in enumerate(scorer.classes))
+    lines = [
+        '"""Written by tallybayes: a Naive Bayes model as one function."""',
+        "",
+        "from bisect import bisect_left, bisect_right",
+        "from math import exp, inf, log",
+        "",
+        *(f"_{n} = {table}" for n, table in enumerate(tables)),
+        "",
+        "",
+        f"def {name}(row):",
+        '    """Return the probability of each class. A column that is None, NaN or not in the row is missing."""',
+        "    def value(column):",
+        "        x = row.get(column)",
+        "        return None if x is None or x != x else x",
+        "",
+        "    def number(column):",
+        "        x = value(column)",
+        "        if x is None:",
+        '            raise ValueError(f"{column!r} is missing, and it is a part of a whole that has no holes")',
+        "        return x",
+        "",
+        "    def softmax(s):",
+        "        top = max(s)",
+        "        e = [exp(v - top) for v in s]",
+        "        total = sum(e)",
+        "        return [v / total for v in e]",
+        "",
+        f"    s = list({_text(scorer.prior)})",
+        *(f"    {line}" for line in body),
+        f"    return {{{labels}}}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+ADD = "s = [a + b for a, b in zip(s, {})]"
+
+
+def _added(term: Term, tables: list[str]) -> Iterator[str]:
+    """The lines that add a term to the scores ``s``; what they look up goes to the tables."""
+
+    def table(values: Any) -> str:
+        tables.append(_text(values))
+        return f"_{len(tables) - 1}"
+
+    match term:
+        case ByLevel():
+            places = table(dict(zip(term.levels, term.scores, strict=True)))
+            yield f"x = value({term.column!a})"
+            missing, unseen = _text(term.missing), _text(term.unseen)
+            yield ADD.format(f"{missing} if x is None else {places}.get(x, {unseen})")
+        case ByBin():
+            find = "bisect_left" if term.above else "bisect_right"
+            yield f"x = value({term.column!a})"
+            yield "if x is not None:"
+            yield "    " + ADD.format(f"{table(term.scores)}[{find}({table(term.edges)}, x)]")
+        case ByPair():
+            for letter, part in zip("ab", term.parts, strict=True):
+                yield f"x = value({part.column!a})"
+                yield f"{letter} = {_place(part, table)}"
+            yield "if a is not None and b is not None:"
+            yield "    " + ADD.format(f"{table(term.scores)}[a][b]")
+        case Normal():
+            yield f"x = value({term.column!a})"
+            yield f"if {_has_density(term)}:"
+            yield "    " + ADD.format(_density(term))
+        case Spike():
+            yield f"x = value({term.column!a})"
+            yield "if x is not None:"
+            yield "    " + ADD.format(f"{_text(term.other)} if x else {_text(term.zero)}")
+            yield f"if {_has_density(term.rest)} and x != 0:"
+            yield "    " + ADD.format(_density(term.rest))
+        case Line():
+            parts = zip(term.slope, term.offset, strict=True)
+            yield f"x = value({term.column!a})"
+            yield "if x is not None:"
+            yield "    " + ADD.format(
+                f"({', '.join(f'{_text(o)} + ({_text(s)} * x if x else 0.0)' for s, o in parts)})"
+            )
+        case Bag():
+            yield f"x = [number(c) for c in {table(term.columns)}]"
+            if term.length is not None:
+                yield f"scale = {_text(term.length)} / sum(x) if sum(x) else 1.0"
+                yield "x = [v * scale for v in x]"
+            yield f"for v, slopes in zip(x, {table(term.slopes)}):"
+            yield "    if v:"
+            yield "        s = [a + v * b for a, b in zip(s, slopes)]"
+        case Ellipsoid():
+            yield f"x = [number(c) for c in {table(term.columns)}]"
+            for k, (mean, axes, norm) in enumerate(zip(term.mean, term.axes, term.log_norm, strict=True)):
+                yield f"z = [(v - m) / u for v, m, u in zip(x, {_text(mean)}, {_text(term.scale)})]"
+                along = f"[sum(a * b for a, b in zip(z, axis)) for axis in {table(axes.T)}]"
+                yield f"s[{k}] += {_text(norm)} - 0.5 * sum(v * v for v in {along})"
+
+
+def _place(part: Part, table: Any) -> str:
+    """The place of x in the table of a pair."""
+    if part.edges is not None:
+        return f"None if x is None else bisect_right({table(part.edges)}, x)"
+    assert part.levels is not None
+    return f"{part.missing!r} if x is None else {table({level: p for p, level in enumerate(part.levels)})}.get(x)"
+
+
+def _has_density(term: Normal) -> str:
+    return "x is not None and x > 0" if term.log else "x is not None"
+
+
+def _density(term: Normal) -> str:
+    x = "log(x)" if term.log else "x"
+    parts = zip(*(map(_text, part) for part in (term.mean, term.precision, term.log_norm)), strict=True)
+    # Not z**2, which raises an error where the product is merely infinite.
+    densities = (f"{norm} - 0.5 * ({x} - {mean}) * ({x} - {mean}) * {precision}" for mean, precision, norm in parts)
+    return f"({', '.join(densities)},)"
+
+
+def _ending(scorer: Scorer, tables: list[str]) -> Iterator[str]:
+    """From scores to probabilities ``p``."""
+    yield f"s = s if max(s) > -inf else {_text(scorer.fallback)}"
+    calibration = scorer.calibration
+    if calibration is None:
+        yield "p = softmax(s)"
+    elif isinstance(calibration, Temperature):
+        yield "top = max(s)"
+        yield f"p = softmax([(v - top) / {_text(calibration.temperature)} for v in s])"
+    elif isinstance(calibration, Pooled):
+        yield "c = softmax(s)"
+        members = [[str(c) for c, k in enumerate(calibration.group) if k == at] for at in range(len(scorer.classes))]
+        yield f"p = [{', '.join(' + '.join(f'c[{c}]' for c in of) for of in members)}]"
+    else:
+        yield from _isotonic(calibration, tables)
+
+
+def _isotonic(calibration: Isotonic, tables: list[str]) -> Iterator[str]:
+    tables.append(_text([(curve.log_odds, curve.probability) for curve in calibration.curves]))
+    first, margin = (1 if len(calibration.curves) == 1 else 0), _text(calibration.margin)
+    yield "p = []"
+    yield f"for k, (at, height) in enumerate(_{len(tables) - 1}, {first}):"
+    yield "    others = [v for j, v in enumerate(s) if j != k]"
+    yield "    top = max(others)"
+    yield "    if top == -inf or s[k] == -inf:"
+    yield "        odds = -1e9 if s[k] == -inf else 1e9"
+    yield "    else:"
+    yield "        odds = max(min(s[k] - top - log(sum(exp(v - top) for v in others)), 1e9), -1e9)"
+    yield "    i = min(max(bisect_right(at, odds), 1), len(at) - 1)"
+    yield "    if len(at) == 1 or odds <= at[0]:"
+    yield "        h = height[0]"
+    yield "    elif odds >= at[-1]:"
+    yield "        h = height[-1]"
+    yield "    else:"
+    yield "        h = height[i - 1] + (height[i] - height[i - 1]) / (at[i] - at[i - 1]) * (odds - at[i - 1])"
+    yield f"    p.append(max(min(h, 1.0 - {margin}), {margin}))"
+    if first:
+        yield "p = [1.0 - p[0], p[0]]"
+    yield "total = sum(p)"
+    yield "p = [v / total for v in p] if total else softmax(s)"
+
+
+def _text(value: Any) -> str:
+    """A value as Python spells it; tuples, which are made once, for arrays."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_text, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, float) and math.isinf(value):
+        return "-inf" if value < 0 else "inf"
+    return ascii(value) if isinstance(value, str) else repr(value)

@@ -1,0 +1,319 @@
+"""A scorer as one SQL query, which scores the rows of a table where they are.
+
+Each step is a named query over the one before: the numbers without NaN, the places of levels and bins, the scores of
+the classes, the scores relative to the largest, the probabilities. What several classes need is worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import numpy as np
+
+from tallybayes.batch import Array
+from tallybayes.calibration import Curve, Isotonic, Temperature
+from tallybayes.components import Pooled
+from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
+from tallybayes.export.portable import (
+    Bag,
+    ByBin,
+    ByLevel,
+    ByPair,
+    Ellipsoid,
+    Line,
+    Normal,
+    Part,
+    Scorer,
+    Spike,
+    Term,
+    check_plain,
+)
+from tallybayes.model import Model
+from tallybayes.schema import Level
+
+EXACT = 2**53  # up to here whole numbers are exact as floats
+
+
+def to_sql(
+    model: Model,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    proba: bool = True,
+    keep: Sequence[str] | None = None,
+) -> str:
+    """One SELECT that answers the prediction, and the probability of each class, for every row of a table."""
+    scorer = Scorer.of(model)
+    check_plain(scorer)
+    return Query(scorer, dialect_of(dialect), scorer.columns if keep is None else tuple(keep)).text(table, proba)
+
+
+class Query:
+    """The query while it is put together."""
+
+    def __init__(self, scorer: Scorer, dialect: Dialect, keep: Sequence[str]) -> None:
+        self.scorer, self.dialect, self.keep = scorer, dialect, keep
+        self.n_classes = len(scorer.prior)
+        taken = [name.lower() for name in (*scorer.columns, *keep)]
+        # What the steps call their columns must be no column of the table.
+        self.own = next(own for own in (f"tb{n or ''}_" for n in count()) if not _begins(taken, own))
+        self.raw: dict[str, None] = {}  # columns that are compared as they are
+        self.numbers: dict[str, str] = {}  # a column → the name of the number in it
+        self.places: dict[str, str] = {}  # an expression of the second step → its name
+        self.joins: list[tuple[str, str]] = []  # long lists of levels, and what they are compared with
+        self.steps: list[tuple[str, str]] = []
+
+    # ------------------------------------------------------------------------------------------ the whole
+
+    def text(self, table: str | Sequence[str], proba: bool) -> str:
+        """The query."""
+        d, own = self.dialect, self.own
+        scores = self._scores()
+        answers = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
+        if taken := [name for name in self.keep if name in answers]:
+            raise SettingError(f"the query answers a column {taken[0]!r} already; leave it out of keep")
+        kept = [d.identifier(name) for name in self.keep]
+        source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
+        compared = [d.identifier(name) for name in self.raw if name not in self.keep]
+        numbers = [f"{self._number(column)} AS {name}" for column, name in self.numbers.items()]
+        self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
+        self._step("rows", source, [*kept, *compared, *numbers])
+        coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
+        joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
+        self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
+        s = [f"{own}s{k}" for k in range(self.n_classes)]
+        self._step(
+            "scored", f"{own}coded", [*kept, *(f"{score} AS {name}" for score, name in zip(scores, s, strict=True))]
+        )
+        self._step("topped", f"{own}scored", [*kept, *s, f"{d.largest(s)} AS {own}top"])
+        self._step("shifted", f"{own}topped", [*kept, *self._shifted()])
+        given = self._calibrated(kept)
+        best, total = f"{own}best", f"{own}total"
+        ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
+        self._step("answered", self.steps[-1][0], [*kept, *given, *ends])
+        pairs = list(zip(given, self.scorer.classes, strict=True))
+        chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
+        shown = [f"CASE {chosen} END", *(f"{name} / {total}" for name, _ in pairs)]
+        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, answers, strict=False)]
+        steps = ",\n".join(f"{name} AS (\n  {query}\n)" for name, query in self.steps)
+        return f"WITH {steps}\nSELECT {', '.join([*kept, *named])}\nFROM {own}answered\n"
+
+    def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
+        chosen = ", ".join(columns) or f"1 AS {self.own}row"  # a query has a column, even where none is needed
+        self.steps.append((f"{self.own}{name}", f"SELECT {chosen} FROM {over}{self.dialect.fence}"))
+
+    def _label(self, label: Level) -> str:
+        kinds = {type(each) for each in self.scorer.classes}
+        return self.dialect.literal(label if len(kinds) == 1 else str(label))
+
+    # ------------------------------------------------------------------------------------------ from values to scores
+
+    def _number(self, column: str) -> str:
+        """The number in a column; what is not a number is none."""
+        x = f"CAST({self.dialect.identifier(column)} AS {self.dialect.double})"
+        return f"CASE WHEN {self.dialect.nan.format(x=x)} THEN NULL ELSE {x} END" if self.dialect.nan else x
+
+    def _x(self, column: str) -> str:
+        return self.numbers.setdefault(column, f"{self.own}x{len(self.numbers)}")
+
+    def _place(self, expression: str) -> str:
+        return self.places.setdefault(expression, f"{self.own}i{len(self.places)}")
+
+    def _scores(self) -> list[str]:
+        """The score of each class, in columns of the second step."""
+        added = [list(self._added(term)) for term in self.scorer.terms]
+        number = self.dialect.number
+        return [" + ".join([number(p), *(of[k] for of in added)]) for k, p in enumerate(self.scorer.prior)]
+
+    def _added(self, term: Term) -> Iterator[str]:
+        """What a term adds to the score of each class."""
+        number, zero = self.dialect.number, self.dialect.number(0.0)
+        match term:
+            case ByLevel():
+                n, scores = len(term.levels), np.concatenate([term.scores, term.unseen[None], term.missing[None]])
+                yield from self._looked_up(self._level(term.column, term.levels, str(n + 1), str(n + 2)), scores)
+            case ByBin():
+                place = self._bin(self._x(term.column), term.edges, term.above)
+                yield from (f"COALESCE({cell}, {zero})" for cell in self._looked_up(place, term.scores))
+            case ByPair():
+                a, b = (self._part(part) for part in term.parts)
+                flat = term.scores.reshape(-1, self.n_classes)
+                cells = self._looked_up(f"({a} - 1) * {term.scores.shape[1]} + {b}", flat)
+                yield from (f"COALESCE({cell}, {zero})" for cell in cells)
+            case Normal():
+                yield from (f"COALESCE({density}, {zero})" for density in self._density(term))
+            case Spike():
+                x = self._x(term.column)
+                for at_zero, other, rest in zip(term.zero, term.other, self._density(term.rest), strict=True):
+                    beside = f"{number(other)} + COALESCE({rest}, {zero})"
+                    yield f"CASE WHEN {x} IS NULL THEN {zero} WHEN {x} = 0 THEN {number(at_zero)} ELSE {beside} END"
+            case Line():
+                x = self._x(term.column)
+                for slope, offset in zip(term.slope, term.offset, strict=True):
+                    yield f"COALESCE({number(offset)} + {self._product(slope, x)}, {zero})"
+            case Bag():
+                yield from self._bag(term)
+            case Ellipsoid():
+                yield from self._ellipsoid(term)
+
+    def _looked_up(self, place: str, scores: Array) -> Iterator[str]:
+        name = self._place(place)
+        yield from (self.dialect.cell(of_class.tolist(), name) for of_class in scores.T)
+
+    def _level(self, column: str, levels: tuple[Level, ...], other: str, hole: str) -> str:
+        """The place of a level, counted from one, or what values that are none and holes have instead."""
+        d, own = self.dialect, self.own
+        if levels and all(_is_number(level) for level in levels):
+            x = self._x(column)  # a column of numbers may hold NaN
+        else:
+            self.raw[column] = None
+            x = d.identifier(column)
+            x = f"CAST({x} AS {d.string})" if all(isinstance(level, str) for level in levels) else x
+        cells = [d.literal(level) for level in levels]
+        if len(levels) > d.few:
+            j = len(self.joins)
+            self.joins.append((d.rows(cells, f"{own}v{j}", f"{own}n{j}"), x))
+            found = f"COALESCE({own}n{j}, {other})"
+        else:
+            whens = " ".join(f"WHEN {cell} THEN {i}" for i, cell in enumerate(cells, 1))
+            found = f"CASE {x} {whens} ELSE {other} END" if cells else other
+        return f"CASE WHEN {x} IS NULL THEN {hole} ELSE {found} END"
+
+    def _bin(self, x: str, edges: Array, above: bool = False) -> str:
+        """The number of the bin, counted from one, or NULL for a hole; the edges are halved until one is left."""
+        below = "<=" if above else "<"
+
+        def between(first: int, last: int) -> str:
+            if last == first:
+                return str(first + 1)
+            middle = (first + last) // 2
+            edge = self.dialect.number(edges[middle])
+            return f"CASE WHEN {x} {below} {edge} THEN {between(first, middle)} ELSE {between(middle + 1, last)} END"
+
+        return f"CASE WHEN {x} IS NULL THEN NULL ELSE {between(0, len(edges))} END"
+
+    def _part(self, part: Part) -> str:
+        """The place of a value among those of one side of a pair, counted from one, or NULL."""
+        if part.edges is not None:
+            return self._bin(self._x(part.column), part.edges)
+        hole = "NULL" if part.missing is None else str(part.missing + 1)
+        return self._level(part.column, part.levels or (), "NULL", hole)
+
+    def _density(self, term: Normal) -> Iterator[str]:
+        number, x = self.dialect.number, self._x(term.column)
+        if term.log:
+            x = self._place(f"CASE WHEN {x} > 0 THEN LN({x}) END")
+        for mean, precision, norm in zip(term.mean, term.precision, term.log_norm, strict=True):
+            z = f"({x} - {number(mean)})"
+            density = f"{number(norm)} - {number(0.5 * precision)} * {z} * {z}"
+            if (
+                self.dialect.raises
+            ):  # where a product that is too large is an error, what lies that far out is told before
+                far = number(1e140 / max(float(np.sqrt(precision)), 1e-100))
+                density = f"CASE WHEN ABS{z} > {far} THEN {number(FORBIDDEN)} ELSE {density} END"
+            yield density
+
+    def _product(self, slope: float, x: str) -> str:
+        number = self.dialect.number
+        if np.isfinite(slope):
+            return f"{number(slope)} * {x}"
+        return f"CASE WHEN {x} > 0 THEN {number(FORBIDDEN)} WHEN {x} = 0 THEN {number(0.0)} END"
+
+    def _bag(self, term: Bag) -> Iterator[str]:
+        x, number, scale = [self._x(column) for column in term.columns], self.dialect.number, ""
+        if term.length is not None:
+            total = " + ".join(x)
+            scaled = f"WHEN {total} > 0 THEN {number(term.length)} / ({total})"
+            scale = self._place(f"CASE {scaled} WHEN {total} = 0 THEN {number(1.0)} END") + " * "
+        for slopes in term.slopes.T:
+            yield f"{scale}({' + '.join(self._product(slope, v) for slope, v in zip(slopes, x, strict=True))})"
+
+    def _ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
+        number, x = self.dialect.number, [self._x(column) for column in term.columns]
+        for mean, axes, norm in zip(term.mean, term.axes / term.scale[:, None], term.log_norm, strict=True):
+            along = []
+            for axis in axes.T:
+                parts = (f"{number(a)} * ({v} - {number(m)})" for a, v, m in zip(axis, x, mean, strict=True))
+                along.append(self._place(" + ".join(parts)))
+            yield f"({number(norm)} - {number(0.5)} * ({' + '.join(f'{z} * {z}' for z in along)}))"
+
+    # ------------------------------------------------------------------------------------------ from scores to answers
+
+    def _shifted(self) -> Iterator[str]:
+        """The scores below the largest, or the fallback where every class forbids the row."""
+        own, number = self.own, self.dialect.number
+        forbidden = f"{own}top <= {number(0.1 * FORBIDDEN)}"
+        for k, p in enumerate(self.scorer.fallback):
+            yield f"CASE WHEN {forbidden} THEN {number(p)} ELSE {own}s{k} - {own}top END AS {own}d{k}"
+
+    def _calibrated(self, kept: list[str]) -> list[str]:
+        """The next steps; answers the columns that are in proportion to the probabilities."""
+        d, own, calibration = self.dialect, self.own, self.scorer.calibration
+        if isinstance(calibration, Isotonic):
+            return self._isotonic(calibration, kept)
+        cooled = f" / {d.number(calibration.temperature)}" if isinstance(calibration, Temperature) else ""
+        powers = [f"{own}e{k}" for k in range(self.n_classes)]
+        raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
+        self._step("powers", f"{own}shifted", [*kept, *raised])
+        if not isinstance(calibration, Pooled):
+            return powers
+        members = [
+            [powers[c] for c, at in enumerate(calibration.group) if at == k] for k in range(len(self.scorer.classes))
+        ]
+        self._step(
+            "pooled", f"{own}powers", [*kept, *(f"{' + '.join(of)} AS {own}p{k}" for k, of in enumerate(members))]
+        )
+        return [f"{own}p{k}" for k in range(len(members))]
+
+    def _isotonic(self, calibration: Isotonic, kept: list[str]) -> list[str]:
+        d, own, number = self.dialect, self.own, self.dialect.number
+        if calibration.margin <= 0:
+            raise NotAvailableError("curves without a margin cannot be written as SQL; fit the calibration again")
+        shifted = [f"{own}d{k}" for k in range(self.n_classes)]
+        judged = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
+        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in judged}
+        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in judged]
+        self._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
+        odds = []
+        for k in judged:
+            total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
+            odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
+        self._step("odds", f"{own}rivals", [*kept, *odds])
+        curves = [
+            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, judged, strict=True)
+        ]
+        self._step("curves", f"{own}odds", [*kept, *curves])
+        low, high = number(calibration.margin), number(1.0 - calibration.margin)
+        heights = [f"{own}h{k}" for k in judged]
+        held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
+        if len(held) == 1:
+            held = [f"{number(1.0)} - ({held[0]})", held[0]]
+        self._step("held", f"{own}curves", [*kept, *(f"{h} AS {own}p{k}" for k, h in enumerate(held))])
+        return [f"{own}p{k}" for k in range(self.n_classes)]
+
+    def _curve(self, curve: Curve, x: str) -> str:
+        """A line through knots, level outside them; the stretch is halved until one is left."""
+        number, at, height = self.dialect.number, curve.log_odds, curve.probability
+
+        def between(first: int, last: int) -> str:
+            if last - first == 1:
+                slope = (height[last] - height[first]) / (at[last] - at[first])
+                return f"{number(height[first])} + {number(slope)} * ({x} - {number(at[first])})"
+            middle = (first + last) // 2
+            return (
+                f"CASE WHEN {x} < {number(at[middle])} THEN {between(first, middle)} ELSE {between(middle, last)} END"
+            )
+
+        last = len(at) - 1
+        inside = between(0, last) if last else number(height[0])
+        low, high = f"{x} <= {number(at[0])}", f"{x} >= {number(at[-1])}"
+        return f"CASE WHEN {low} THEN {number(height[0])} WHEN {high} THEN {number(height[-1])} ELSE {inside} END"
+
+
+def _begins(names: Sequence[str], own: str) -> bool:
+    return any(name.startswith(own) for name in names)
+
+
+def _is_number(level: Level) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool) and abs(level) <= EXACT

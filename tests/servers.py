@@ -1,0 +1,62 @@
+"""Servers for tests: started once, on a socket in a temporary folder, and stopped at the end."""
+
+import contextlib
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+
+def needed(what, there):
+    """Skip where something is not installed; fail where continuous integration should have installed it."""
+    if there:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} is not installed")
+    pytest.skip(f"{what} is not installed")
+
+
+def postgres_programs():
+    """The folder of initdb and postgres, which Debian keeps off the path."""
+    found = shutil.which("initdb")
+    folders = [os.path.dirname(found)] if found else sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    return next((folder for folder in reversed(folders) if os.path.exists(f"{folder}/postgres")), None)
+
+
+@contextlib.contextmanager
+def postgres_server():
+    """Connection parameters of a PostgreSQL server; it refuses to run as root, so root lends it to another user."""
+    programs = postgres_programs()
+    needed("PostgreSQL", programs)
+    folder = tempfile.mkdtemp(prefix="tb-pg-")
+    user, as_user = pwd.getpwuid(os.getuid()).pw_name, {}
+    if os.getuid() == 0:
+        names = {entry.pw_name for entry in pwd.getpwall()}
+        user = "postgres" if "postgres" in names else "nobody"
+        as_user = {"user": user}
+        shutil.chown(folder, user)
+    data = os.path.join(folder, "data")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    make = ["initdb", "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+    subprocess.run([f"{programs}/{make[0]}", *make[1:]], check=True, **quiet, **as_user)
+    run = ["-D", data, "-k", folder, "-h", "", "-F", "-c", "max_wal_size=64MB"]
+    server = subprocess.Popen([f"{programs}/postgres", *run], **quiet, **as_user)
+    try:
+        for _ in range(300):
+            if os.path.exists(os.path.join(folder, ".s.PGSQL.5432")) or server.poll() is not None:
+                break
+            time.sleep(0.1)
+        yield {"host": folder, "user": "tester", "dbname": "postgres"}
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
