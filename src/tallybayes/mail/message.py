@@ -10,11 +10,14 @@ from __future__ import annotations
 import email
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+from tallybayes.kernels import TokenBag
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
@@ -25,15 +28,17 @@ MOST_NESTED = 50  # mentions of multipart types: the parser's time grows with th
 MOST_TEXT = 1 << 18  # characters that are read, in all parts together
 MOST_HEADERS = 200
 LONGEST_HEADER = 2000  # characters
-LONGEST_WORD = 24  # characters; longer ones are mostly codes that never come again
+LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that are told apart
 
-WORD = re.compile(r"[^\W_](?:[\w$'’.-]*[\w$%])?|\$+|!+")
 HOST = re.compile(r"(?<![a-z0-9_.-])(?:[a-z0-9_-]{1,63}\.){1,20}[a-z0-9-]{1,63}")
 ADDRESS = re.compile(r"([\w.+=-]{1,64})@((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})")
-LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"')\]]{1,400}|www\.[^\s<>\"')\]]{1,400}")
+LINK_END = re.compile(r"[^\s<>\"')\]]{1,300}")
 LINK_PARTS = re.compile(r"(?:([a-z]{1,12}):)?(?://)?(?:[^/@]{0,100}@)?([^/?#:]{0,255})")
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
 ZONE = re.compile(r"([+-]\d{4})\s*(?:\([^()]*\))?\s*$")
+
+HEADERS_END = re.compile(rb"\n\r?\n")
+COMPOSED = re.compile(rb"(?i)multipart|message/")  # what has parts
 
 HOSTS = {"received", "in-reply-to", "references"}
 ADDRESSES = {"from", "reply-to", "return-path", "sender", "to", "cc", "delivered-to"}
@@ -73,20 +78,19 @@ def tokens(raw: bytes) -> list[str]:
      'from:mail.example.com', 'from:example.com', 'from:.com', 'from:ann', 'type:text/plain', 'link:http',
      'link:shop.example.net', 'link:example.net', 'link:.net', 'buy', 'now', 'http', 'shop.example.net', 'x']
     """
-    message = parsed(raw)
-    found: dict[str, None] = {}
-    for name, value in headers(message):
-        found.update(dict.fromkeys(_of_header(name, value)))
-    for part, charset, text in texts(message):
-        found.update(dict.fromkeys(_of_part(part, charset)))
-        if text:
-            found.update(dict.fromkeys(_of_text(part, text)))
-    return list(found)
+    return document(raw).split("\n")
 
 
 def document(raw: bytes) -> str:
     """The tokens of a message, one a line: what the model counts."""
-    return "\n".join(tokens(raw))
+    message, bag = parsed(raw), TokenBag()
+    for name, value in headers(message):
+        _add_header(bag, name, value)
+    for part, charset, text in texts(message):
+        _add_part(bag, part, charset)
+        if text:
+            _add_text(bag, part, text)
+    return bag.document()
 
 
 # ---------------------------------------------------------------------------------------------- parts
@@ -99,11 +103,15 @@ def parsed(raw: bytes) -> Message:
     them by grammar, which takes ten times as long and raises on charsets and addresses that real mail has.
     """
     raw = _beginning(raw)
-    if len(re.findall(rb"(?i)multipart/", raw)) <= MOST_NESTED:
-        try:
+    with suppress(*BROKEN):
+        end = HEADERS_END.search(raw)
+        if end is not None and not COMPOSED.search(raw, 0, end.start()):
+            message = email.message_from_bytes(raw[: end.end()])
+            if not message.get_payload():  # all of that was headers, and the rest is one piece
+                message.set_payload(raw[end.end() :].decode("ascii", "surrogateescape"))
+                return message
+        if len(re.findall(rb"(?i)multipart/", raw)) <= MOST_NESTED:
             return email.message_from_bytes(raw)
-        except BROKEN:
-            pass
     try:
         return BytesHeaderParser().parsebytes(raw)
     except BROKEN:
@@ -184,13 +192,12 @@ def headers(message: Message) -> Iterator[tuple[str, str]]:
             yield name, header_text(str(value)[:LONGEST_HEADER])
 
 
-def _of_header(name: str, value: str) -> list[str]:
-    found = [f"header:{name}"]
+def _add_header(bag: TokenBag, name: str, value: str) -> None:
+    found, text = [f"header:{name}"], ""
     if name in ADDRESSES:
         for user, domain in ADDRESS.findall(value.lower()):
-            found.append(f"{name}:{user}@{domain}")
-            found += _of_host(name, domain)
-        found += tagged(name, words(ADDRESS.sub(" ", value)))
+            found += [f"{name}:{user}@{domain}", *_of_host(name, domain)]
+        text = ADDRESS.sub(" ", value)
     elif name in HOSTS:
         found += _of_hosts(name, value)
     elif name == "message-id":
@@ -200,8 +207,9 @@ def _of_header(name: str, value: str) -> list[str]:
         zone = ZONE.search(value)
         found.append(f"date:{zone[1] if zone else 'no-zone'}")
     elif not MERE_NAMES.fullmatch(name):
-        found += tagged(name, words(value))
-    return found
+        text = value
+    bag.add(found)
+    bag.add_words(name, text)
 
 
 def _of_hosts(tag: str, text: str) -> list[str]:
@@ -220,28 +228,39 @@ def _of_host(tag: str, host: str) -> tuple[str, ...]:
 
 def _shape(text: str) -> str:
     """How a code is written: programs that send mail differ in it."""
-    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))[:LONGEST_WORD]
+    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))[:LONGEST_CODE]
 
 
-def _of_part(part: Message, charset: str) -> list[str]:
+def _add_part(bag: TokenBag, part: Message, charset: str) -> None:
     found = [f"type:{_told(part.get_content_type)[:60]}"]
     if charset:
-        found.append(f"charset:{charset[:LONGEST_WORD]}")
+        found.append(f"charset:{charset[:LONGEST_CODE]}")
     if encoding := _told(lambda: part.get("content-transfer-encoding")).lower():
-        found.append(f"encoding:{header_text(encoding)[:LONGEST_WORD]}")
+        found.append(f"encoding:{header_text(encoding)[:LONGEST_CODE]}")
     if name := header_text(_told(part.get_filename)[:LONGEST_HEADER]).lower():
-        found += [*tagged("file", words(name)), f"file:.{name.rpartition('.')[2][:8]}"]
-    return found
+        bag.add_words("file", name)
+        found.append(f"file:.{name.rpartition('.')[2][:8]}")
+    bag.add(found)
 
 
-def _of_text(part: Message, text: str) -> list[str]:
-    found: list[str] = []
+def _add_text(bag: TokenBag, part: Message, text: str) -> None:
+    links: Iterable[str] = ()
     if part.get_content_subtype() == "html" or PAGE.match(text):
-        page = read_html(text)
-        text = page.text
-        found += [*tagged("html", page.tags), *_of_links(page.links)]
+        text, links, tags = read_html(text)
+        bag.add([f"html:{tag}" for tag in tags])
     text = text.lower()
-    return [*found, *_of_links(LINK.findall(text)), *words(text)]
+    bag.add(_of_links([*links, *_links(text)]))
+    bag.add_words("", text)
+
+
+def _links(text: str) -> Iterator[str]:
+    """Addresses of pages in a text of lower case; much faster than one pattern for all of them."""
+    for before, after in pairwise(text.split("://")):
+        if before.endswith(("http", "https", "ftp")) and (found := LINK_END.match(after)):
+            yield f"{before[-5:].rpartition('ftp')[1] or 'http'}://{found[0]}"
+    for after in text.split("www.")[1:]:
+        if found := LINK_END.match(after):
+            yield f"www.{found[0]}"
 
 
 def _of_links(links: Iterable[str]) -> list[str]:
@@ -252,14 +271,3 @@ def _of_links(links: Iterable[str]) -> list[str]:
             found.append(f"link:{scheme}")
         found += _of_host("link", host)
     return found
-
-
-def words(text: str) -> list[str]:
-    """The different words of a text, in lower case; of the long ones how long they are."""
-    found = dict.fromkeys(WORD.findall(text.lower()))
-    return [word if len(word) <= LONGEST_WORD else f"long:{min(len(word), 990) // 10}0" for word in found]
-
-
-def tagged(tag: str, found: Iterable[str]) -> list[str]:
-    """Words with the tag that tells where they were."""
-    return [f"{tag}:{word}" for word in found]
