@@ -316,6 +316,8 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return _native.list_text(column.__arrow_c_stream__(), places), places
 
 
+TokenBag = _native.TokenBag  # the tokens of a message, each once; see native/mail.hpp
+
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
 
 
