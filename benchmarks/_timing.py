@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Unit = Literal["s", "MB", "exponent", "share"]
+Unit = Literal["s", "MB", "exponent", "share", "messages"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def amount(value: float | None, unit: Unit) -> str:
         return f"size^{value:.2f}"
     if unit == "share":
         return f"{value:.3f}"
+    if unit == "messages":
+        return f"{value:,.0f}"
     if unit == "MB":
         return f"{value:,.1f} MB"
     if value < 1e-3:

@@ -1,16 +1,23 @@
 // The Python face of the kernels: checks shapes, labels and row pointers, lends scratch memory, releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
+#include "mail.hpp"
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
+#include "tokens.hpp"
+#include "word_weights.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -131,6 +138,11 @@ TB_CSR_CLONES(double, std::int64_t)
 
 TB_CLONES void run_all_no(const tb::YesCounts& t, double w, double* scratch, double* own, double* zeros) {
     tb::all_no_without(t, w, scratch, own, zeros);
+}
+
+TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Index first, Index last, const double* weight,
+                               double* slope, double* posterior) {
+    return tb::word_loss(e, l, first, last, weight, slope, posterior);
 }
 
 // ------------------------------------------------------------------------------------------------ bindings
@@ -275,6 +287,164 @@ void bind_sparse(nb::module_& m) {
        "alpha_total"_a, "heaviest"_a, "norm"_a, "logs"_a.noconvert(), "zeros"_a.noconvert(), "out"_a.noconvert(), Release());
 }
 
+// ---------------------------------------------------------------------------------------------- tokens
+
+// Documents and the Python objects that own them.
+struct Texts {
+    tb::Texts texts;
+    nb::list owners;
+    Texts() = default;
+    Texts(const Texts&) = delete;
+};
+
+std::string_view utf8_of(const nb::handle& object, nb::list& owners) {
+    if (PyBytes_Check(object.ptr())) return {PyBytes_AsString(object.ptr()), static_cast<std::size_t>(PyBytes_Size(object.ptr()))};
+    if (!PyUnicode_Check(object.ptr())) throw nb::type_error("a document must be a string");
+    if (nb::cast<bool>(object.attr("isascii")())) {  // its bytes are lent as they are; others are encoded, and given back after use
+        Py_ssize_t size = 0;
+        const char* data = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+        if (!data) throw nb::python_error();
+        return {data, static_cast<std::size_t>(size)};
+    }
+    nb::object bytes = nb::steal(PyUnicode_AsEncodedString(object.ptr(), "utf-8", "surrogatepass"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    owners.append(bytes);
+    return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+std::unique_ptr<Texts> texts_of_list(const nb::list& documents) {
+    auto made = std::make_unique<Texts>();
+    made->owners.append(documents);
+    made->texts.documents.reserve(documents.size());
+    for (const nb::handle each : documents) {
+        const std::string_view text = each.is_none() ? std::string_view{} : utf8_of(each, made->owners);
+        made->texts.documents.push_back(each.is_none() || text.data() ? text : std::string_view{"", 0});
+    }
+    return made;
+}
+
+std::unique_ptr<Texts> texts_of_stream(const nb::capsule& stream) {
+    auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+    if (!source) throw nb::python_error();
+    auto made = std::make_unique<Texts>();
+    nb::gil_scoped_release release;
+    tb::each_array(*source, made->texts.arrays, [&](const ArrowArray& array, const auto& text) {
+        tb::each_text(array, text, [&](std::string_view found) { made->texts.documents.push_back(found); });
+    });
+    return made;
+}
+
+tb::Cut cut_of(const std::string& words, bool lower, std::int32_t least, std::int32_t most, std::int32_t least_chars, std::int32_t most_chars, std::int32_t bits, const nb::list& stop_words) {
+    require(words == "unicode" || words == "sklearn" || words == "lines", "there is no such way to cut text");
+    require(1 <= least && least <= most && 0 <= least_chars && least_chars <= most_chars && 0 <= bits && bits <= 30, "n-grams or bits are out of range");
+    require(most_chars == 0 || least_chars > 0, "n-grams are out of range");
+    tb::Cut cut{words == "unicode" ? tb::Words::unicode : words == "sklearn" ? tb::Words::sklearn : tb::Words::lines, lower, least, most, least_chars, most_chars, bits, {}};
+    nb::list owners;
+    for (const nb::handle each : stop_words) cut.stop_words.emplace_back(utf8_of(each, owners));
+    return cut;
+}
+
+// A vector as a NumPy array, without copying.
+template <class T, class V>
+nb::object array_of(V&& values) {
+    auto* kept = new V(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<V*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(reinterpret_cast<T*>(kept->data()), {kept->size()}, owner));
+}
+
+tb::Sorted words_of(const Vector<std::uint8_t>& text, const Starts& start) {
+    require(rows(start) > 0 && start.data()[0] == 0 && start.data()[rows(start) - 1] == rows(text), "word starts do not fit the text");
+    for (Index i = 0; i + 1 < rows(start); ++i) require(start.data()[i] <= start.data()[i + 1], "word starts must not fall");
+    return {text.data(), start.data(), rows(start) - 1};
+}
+
+template <class I>
+void check_row_starts(const Vector<I>& start, Index entries) {
+    require(rows(start) > 0 && start.data()[0] == 0 && start.data()[rows(start) - 1] == entries, "row pointers do not fit the counts");
+    for (Index i = 0; i + 1 < rows(start); ++i) require(start.data()[i] <= start.data()[i + 1], "row pointers must not fall");
+}
+
+void bind_tokens(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<tb::Cut>(m, "Cut");
+    m.def("cut", cut_of, "words"_a, "lower"_a, "least"_a, "most"_a, "least_chars"_a, "most_chars"_a, "bits"_a, "stop_words"_a);
+    nb::class_<Texts>(m, "Texts").def("__len__", [](const Texts& t) { return t.texts.documents.size(); });
+    m.def("texts_of_list", [](const nb::list& documents) { return texts_of_list(documents); }, "documents"_a);
+    m.def("texts_of_stream", [](const nb::capsule& stream) { return texts_of_stream(stream); }, "stream"_a);
+    m.def("missing_texts", [](const Texts& t, const OutVector<std::uint8_t>& missing) {
+        require(rows(missing) == static_cast<Index>(t.texts.documents.size()), "one flag for each document");
+        for (std::size_t i = 0; i < t.texts.documents.size(); ++i) missing.data()[i] = t.texts.documents[i].data() == nullptr;
+    }, "texts"_a, "missing"_a.noconvert(), Release());
+    m.def("count_tokens", [](const Texts& t, std::size_t first, std::size_t last, const tb::Cut& cut) {
+        require(first <= last && last <= t.texts.documents.size(), "there are fewer documents");
+        tb::Counted counted;
+        {
+            nb::gil_scoped_release release;
+            counted = tb::count_tokens(t.texts, first, last, cut);
+        }
+        return nb::make_tuple(array_of<float>(std::move(counted.data)), array_of<std::int32_t>(std::move(counted.column)), array_of<std::int64_t>(std::move(counted.start)),
+                              array_of<std::uint8_t>(std::move(counted.text)), array_of<std::int64_t>(std::move(counted.word_start)));
+    }, "texts"_a, "first"_a, "last"_a, "cut"_a);
+    const auto weigh = [&]<class I>(I) {
+        m.def("weigh_counts", [](const Vector<float>& count, const Vector<I>& start, bool damped, bool scaled, const OutVector<double>& out) {
+            check_row_starts(start, rows(count));
+            require(rows(out) == rows(count), "one weight for each count");
+            tb::weigh_counts(count.data(), start.data(), rows(start) - 1, damped, scaled, out.data());
+        }, "count"_a.noconvert(), "start"_a.noconvert(), "damped"_a, "scaled"_a, "out"_a.noconvert(), Release());
+    };
+    weigh(std::int32_t{});
+    weigh(std::int64_t{});
+    m.def("list_tokens", [](const Texts& t, std::size_t number, const tb::Cut& cut) {
+        require(number < t.texts.documents.size(), "there are fewer documents");
+        tb::Listing listing;
+        if (t.texts.documents[number].data()) tb::Cutter<tb::Listing>(cut, listing).document(t.texts.documents[number]);
+        nb::list found;
+        for (std::size_t i = 0; i < listing.tokens.size(); ++i)
+            found.append(nb::make_tuple(nb::bytes(listing.tokens[i].data(), listing.tokens[i].size()), listing.spans[i].first, listing.spans[i].last, listing.lengths[i]));
+        return found;
+    }, "texts"_a, "number"_a, "cut"_a);
+    nb::class_<tb::TokenBag>(m, "TokenBag")
+        .def(nb::init<>())
+        .def("add", [](tb::TokenBag& bag, const nb::list& tokens) {
+            nb::list owners;
+            for (const nb::handle token : tokens) bag.add(utf8_of(token, owners));
+        }, "tokens"_a)
+        .def("add_words", [](tb::TokenBag& bag, const nb::str& tag, const nb::str& text) {
+            nb::list owners;
+            bag.add_words(utf8_of(tag, owners), utf8_of(text, owners));
+        }, "tag"_a, "text"_a)
+        .def("document", [](const tb::TokenBag& bag) {
+            const std::string lines = bag.document();
+            return nb::steal<nb::str>(PyUnicode_DecodeUTF8(lines.data(), static_cast<Py_ssize_t>(lines.size()), "replace"));
+        });
+    m.def("hash_token", [](const nb::bytes& token, std::int32_t bits) {
+        require(1 <= bits && bits <= 30, "bits are out of range");
+        return tb::hashed({token.c_str(), token.size()}) >> (64 - bits);
+    }, "token"_a, "bits"_a);
+    m.def("words_in", [](const Vector<std::uint8_t>& text, const Starts& start, const Vector<std::uint8_t>& other_text, const Starts& other_start, const OutVector<std::int32_t>& places) {
+        const auto words = words_of(text, start);
+        require(rows(places) == words.size, "one place for each word");
+        tb::places_in(words, words_of(other_text, other_start), places.data());
+    }, "text"_a.noconvert(), "start"_a.noconvert(), "other_text"_a.noconvert(), "other_start"_a.noconvert(), "places"_a.noconvert(), Release());
+    m.def("unite_words", [](const Vector<std::uint8_t>& text, const Starts& start, const Vector<std::uint8_t>& other_text, const Starts& other_start, const OutVector<std::int32_t>& mine, const OutVector<std::int32_t>& theirs) {
+        const auto words = words_of(text, start), others = words_of(other_text, other_start);
+        require(rows(mine) == words.size && rows(theirs) == others.size, "one place for each word");
+        std::vector<char> joined;
+        std::vector<std::int64_t> joined_start;
+        {
+            nb::gil_scoped_release release;
+            tb::united(words, others, joined, joined_start, mine.data(), theirs.data());
+        }
+        return nb::make_tuple(array_of<std::uint8_t>(std::move(joined)), array_of<std::int64_t>(std::move(joined_start)));
+    }, "text"_a.noconvert(), "start"_a.noconvert(), "other_text"_a.noconvert(), "other_start"_a.noconvert(), "mine"_a.noconvert(), "theirs"_a.noconvert());
+    m.def("are_sorted", [](const Vector<std::uint8_t>& text, const Starts& start) {
+        const auto words = words_of(text, start);
+        for (std::int64_t i = 1; i < words.size; ++i)
+            if (!(words[i - 1] < words[i])) return false;
+        return true;
+    }, "text"_a.noconvert(), "start"_a.noconvert(), Release());
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -293,6 +463,7 @@ NB_MODULE(_native, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
+    bind_tokens(m);
     m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
         const Index k = cols(yes);
         require(rows(own) == k && rows(zeros) == k, "sums do not fit the counts");
@@ -337,6 +508,17 @@ NB_MODULE(_native, m) {
         std::vector<double> scratch(static_cast<std::size_t>(2 * k));
         return tb::normalise_without(evidence.data(), n, k, log_prior.data(), own.codes, own.weight, scratch.data());
     }, "evidence"_a.noconvert(), "log_prior"_a.noconvert(), "codes"_a.noconvert(), "own_log_prior"_a.noconvert(), Release());
+    m.def("word_loss", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last,
+                          const Vector<double>& weight, const OutVector<double>& slope, const Out& posterior) {
+        const Index n = rows(base), k = cols(base);
+        check_starts(start, n, rows(terms));
+        require(k > 0 && cols(terms) == k && rows(word) == rows(terms) && rows(weight) == rows(slope), "words do not fit their evidence");
+        require(rows(posterior) == n && cols(posterior) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
+        for (std::int64_t j = start.data()[first]; j < start.data()[last]; ++j)
+            require(word.data()[j] >= 0 && word.data()[j] < rows(weight), "a word has no weight");
+        return run_word_loss({terms.data(), word.data(), start.data(), base.data(), k}, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), posterior.data());
+    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
+       "weight"_a.noconvert(), "slope"_a.noconvert(), "posterior"_a.noconvert(), Release());
     m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
         auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
         if (!source) throw nb::python_error();

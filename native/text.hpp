@@ -45,6 +45,26 @@ struct Lent : T {
     ~Lent() { if (this->release) this->release(this); }
 };
 
+inline std::uint64_t mixed(std::uint64_t h) { h *= 0x9E3779B97F4A7C15u; return h ^ (h >> 32); }
+
+template <class T>
+std::uint64_t word_at(const char* at) { T value; std::memcpy(&value, at, sizeof value); return value; }
+
+// Eight bytes at a time; the last words overlap, so that nothing is read one byte at a time. Models with a hashed
+// vocabulary are kept by it, so it must stay as it is.
+inline std::uint64_t hashed(std::string_view text) {
+    const char* p = text.data();
+    const std::size_t n = text.size();
+    std::uint64_t h = mixed(n + 1);
+    if (n >= 8) {
+        for (std::size_t i = 0; i + 8 < n; i += 8) h = mixed(h ^ word_at<std::uint64_t>(p + i));
+        return mixed(mixed(h ^ word_at<std::uint64_t>(p + n - 8)));
+    }
+    if (n >= 4) h ^= word_at<std::uint32_t>(p) | word_at<std::uint32_t>(p + n - 4) << 32;
+    else if (n) h ^= word_at<std::uint8_t>(p) | word_at<std::uint8_t>(p + n / 2) << 8 | word_at<std::uint8_t>(p + n - 1) << 16;
+    return mixed(mixed(h));
+}
+
 // Strings by the order in which they were first seen. Open addressing, at most half full.
 class StringList {
   public:
@@ -62,25 +82,6 @@ class StringList {
     struct Slot { std::uint64_t hash = 0; std::int32_t place = -1; };
     std::vector<Slot> slots_ = std::vector<Slot>(256);
     std::uint64_t mask_ = 255;
-
-    static std::uint64_t mixed(std::uint64_t h) { h *= 0x9E3779B97F4A7C15u; return h ^ (h >> 32); }
-
-    template <class T>
-    static std::uint64_t word(const char* at) { T value; std::memcpy(&value, at, sizeof value); return value; }
-
-    // Eight bytes at a time; the last words overlap, so that nothing is read one byte at a time.
-    static std::uint64_t hashed(std::string_view text) {
-        const char* p = text.data();
-        const std::size_t n = text.size();
-        std::uint64_t h = mixed(n + 1);
-        if (n >= 8) {
-            for (std::size_t i = 0; i + 8 < n; i += 8) h = mixed(h ^ word<std::uint64_t>(p + i));
-            return mixed(mixed(h ^ word<std::uint64_t>(p + n - 8)));
-        }
-        if (n >= 4) h ^= word<std::uint32_t>(p) | word<std::uint32_t>(p + n - 4) << 32;
-        else if (n) h ^= word<std::uint8_t>(p) | word<std::uint8_t>(p + n / 2) << 8 | word<std::uint8_t>(p + n - 1) << 16;
-        return mixed(mixed(h));
-    }
 
     std::int32_t append(std::string_view text, std::uint64_t hash, std::size_t slot) {
         const auto place = static_cast<std::int32_t>(strings.size());
@@ -129,20 +130,10 @@ struct ViewText {
     }
 };
 
-template <class Text>
-void list_array(const ArrowArray& array, StringList& list, std::int32_t* places) {
-    if (array.length == 0) return;  // its buffers may be null
-    const Text text(array);
-    const auto* valid = static_cast<const std::uint8_t*>(array.null_count == 0 ? nullptr : array.buffers[0]);
-    for (std::int64_t i = 0; i < array.length; ++i) {
-        const std::int64_t at = array.offset + i;
-        places[i] = valid && !(valid[at >> 3] >> (at & 7) & 1) ? -1 : list.place(text(at));
-    }
-}
-
-// Lists all arrays of a stream of text. The strings point into the arrays, which the caller keeps for as long.
-inline void list_text(ArrowArrayStream& stream, std::vector<Lent<ArrowArray>>& arrays, StringList& list,
-                      std::int32_t* places, std::int64_t n) {
+// Runs over all arrays of a stream of text: ``run`` gets each array and how its strings are read. What it takes from the
+// arrays points into them; the caller keeps them for as long.
+template <class Run>
+void each_array(ArrowArrayStream& stream, std::vector<Lent<ArrowArray>>& arrays, Run&& run) {
     const auto check = [&](int status) {
         if (status == 0) return;
         const char* why = stream.get_last_error(&stream);
@@ -151,18 +142,38 @@ inline void list_text(ArrowArrayStream& stream, std::vector<Lent<ArrowArray>>& a
     Lent<ArrowSchema> schema;
     check(stream.get_schema(&stream, &schema));
     const std::string_view format = schema.format;
-    const auto run = format == "u" ? list_array<OffsetText<std::int32_t>> : format == "U" ? list_array<OffsetText<std::int64_t>>
-                   : format == "vu" ? list_array<ViewText> : nullptr;
-    if (!run || schema.dictionary) throw std::invalid_argument("the column is not text but has the Arrow format " + std::string(format));
+    if ((format != "u" && format != "U" && format != "vu") || schema.dictionary) throw std::invalid_argument("the column is not text but has the Arrow format " + std::string(format));
     for (;;) {
         Lent<ArrowArray> array;
         check(stream.get_next(&stream, &array));
         if (!array.release) break;
-        if (array.length > n) throw std::invalid_argument("the column has more rows than places");
         arrays.push_back(std::move(array));
-        run(arrays.back(), list, places);
-        places += arrays.back().length, n -= arrays.back().length;
+        const ArrowArray& last = arrays.back();
+        if (last.length == 0) continue;  // its buffers may be null
+        if (format == "u") run(last, OffsetText<std::int32_t>(last));
+        else if (format == "U") run(last, OffsetText<std::int64_t>(last));
+        else run(last, ViewText(last));
     }
+}
+
+// The string of every row, in order; a null pointer where there is none.
+template <class Text, class Each>
+void each_text(const ArrowArray& array, const Text& text, Each&& each) {
+    const auto* valid = static_cast<const std::uint8_t*>(array.null_count == 0 ? nullptr : array.buffers[0]);
+    for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
+        if (valid && !(valid[i >> 3] >> (i & 7) & 1)) each(std::string_view{});
+        else if (const std::string_view found = text(i); found.empty()) each(std::string_view{"", 0});
+        else each(found);
+    }
+}
+
+inline void list_text(ArrowArrayStream& stream, std::vector<Lent<ArrowArray>>& arrays, StringList& list,
+                      std::int32_t* places, std::int64_t n) {
+    each_array(stream, arrays, [&](const ArrowArray& array, const auto& text) {
+        if (array.length > n) throw std::invalid_argument("the column has more rows than places");
+        each_text(array, text, [&](std::string_view found) { *places++ = found.data() ? list.place(found) : -1; });
+        n -= array.length;
+    });
     if (n) throw std::invalid_argument("the column has fewer rows than places");
 }
 

@@ -22,20 +22,32 @@ PRINTED = {
     "10_clusters.py": "  1: 123 Gentoo",
     "11_discriminant.py": "Two sites add up to the whole: True",
     "13_weights.py": "weighed, pairs     0.8137    0.4107  0.0201",
+    "15_mail.py": "on disk: Tally(25 rows; ham: 13, spam: 12; 1 column)",
+    "gallery/plot_1_linear_and_quadratic.py": "the same as a logistic function: True",
+    "gallery/plot_2_logistic_regression.py": (
+        "correlation 0.5: Naive Bayes          error 0.41 after 20 rows, 0.39 after 1,280"
+    ),
+    "gallery/plot_3_parameters.py": "30 columns: 2,147,483,647 numbers without the assumption, 61 with it",
+    "gallery/plot_4_smoothing.py": (
+        "P(no) of an overcast day: 0.000 without smoothing, 0.357 when it drowns the columns"
+    ),
+    "gallery/plot_5_one_model.py": "Evaluation(leave-one-out, 344 rows: accuracy 0.9826, log loss 0.0641, ECE 0.0197)",
 }
 
 
 def test_every_example_is_run() -> None:
-    assert sorted(PRINTED) == sorted(path.name for path in EXAMPLES.glob("*.py"))
+    assert sorted(PRINTED) == sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*.py"))
 
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_example(name: str) -> None:
+    if name.startswith("gallery") and os.environ.get("CI") != "true":
+        pytest.importorskip("matplotlib", reason="the gallery needs matplotlib: pip install 'tallybayes[plot]'")
     run = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name)],
         capture_output=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
+        env={**os.environ, "PYTHONUTF8": "1", "MPLBACKEND": "Agg"},
         timeout=120,
     )
     assert run.returncode == 0, run.stderr

@@ -80,7 +80,7 @@ def test_two_releases_differ_and_what_cannot_be_is_not_released(tally):
 
 def test_a_model_reads_it_like_any_other(tally):
     params = {"classical": True, **OPTIONS}
-    private = NaiveBayes.from_tally((tally * 1000.0).private(5.0, 1e-9, bounds=BOUNDS, seed=1), **params)
+    private = NaiveBayes.from_tally((tally * 1e6).private(5.0, 1e-9, bounds=BOUNDS, seed=1), **params)
     exact = NaiveBayes.from_tally(tally, **params)
     rows = ROWS.drop("label")
     assert (private.predict(rows) == exact.predict(rows)).mean() > 0.95

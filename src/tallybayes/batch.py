@@ -38,16 +38,15 @@ class Csr:
     def rows(self, first: int, last: int) -> Csr:
         """A range of rows, without copying the entries."""
         lo, hi = int(self.start[first]), int(self.start[last])
-        return Csr(
-            self.data[lo:hi], self.column[lo:hi], self.start[first : last + 1] - self.start[first], self.n_columns
-        )
+        start = self.start[first : last + 1] - self.start[first]
+        return replace(self, data=self.data[lo:hi], column=self.column[lo:hi], start=start)
 
     def take(self, rows: NDArray[Any]) -> Csr:
         """Some rows, by number."""
         first, length = self.start[:-1][rows], np.diff(self.start)[rows]
         start = np.concatenate(([0], np.cumsum(length))).astype(self.start.dtype)
         entry = np.repeat(first - start[:-1], length) + np.arange(start[-1])
-        return Csr(self.data[entry], self.column[entry], start, self.n_columns)
+        return replace(self, data=self.data[entry], column=self.column[entry], start=start)
 
     def summed(self) -> Csr:
         """The same with the entries of a row in the order of the columns, and those of one cell added up."""
@@ -58,13 +57,73 @@ class Csr:
         start = np.searchsorted(row, np.arange(self.shape[0] + 1))
         return Csr(data, column.astype(self.column.dtype), start.astype(self.start.dtype), self.n_columns)
 
-    def dense(self) -> Array:
-        """The same as a full matrix, duplicates summed."""
+    def check_columns(self) -> None:
+        """Refuse entries of columns that the matrix does not have."""
         if len(self.column) and not (self.column.min() >= 0 and self.column.max() < self.n_columns):
             raise DataError(f"the sparse matrix is damaged: it points at a column beyond its {self.n_columns}")
+
+    def dense(self) -> Array:
+        """The same as a full matrix, duplicates summed."""
+        self.check_columns()
         full = np.zeros(self.shape)
         np.add.at(full, (np.repeat(np.arange(self.shape[0]), np.diff(self.start)), self.column), self.data)
         return full
+
+
+@dataclass(frozen=True, slots=True)
+class Documents(Csr):
+    """The words of one column of text: a row for each document, and all cells are the column's."""
+
+    missing: NDArray[np.bool_] | None = None  # (n,) where there is no document at all
+
+    def rows(self, first: int, last: int) -> Documents:
+        """A range of documents, without copying the entries."""
+        missing = None if self.missing is None else self.missing[first:last]
+        return replace(Csr.rows(self, first, last), missing=missing)  # type: ignore[call-arg, return-value]
+
+    def take(self, rows: NDArray[Any]) -> Documents:
+        """Some documents, by number."""
+        missing = None if self.missing is None else self.missing[rows]
+        return replace(Csr.take(self, rows), missing=missing)  # type: ignore[call-arg, return-value]
+
+    def renumbered(self, column: NDArray[Any], n_columns: int) -> Documents:
+        """The same with other numbers (n_columns,) for the words; those whose number is −1 are left out."""
+        column = column[self.column] if len(column) else self.column
+        return replace(self, column=column, n_columns=n_columns).kept(column >= 0)
+
+    def kept(self, kept: NDArray[np.bool_]) -> Documents:
+        """Some of the entries."""
+        if kept.all():
+            return self
+        before = np.concatenate(([0], np.cumsum(kept)))
+        start = before[self.start].astype(self.start.dtype)
+        return replace(self, data=self.data[kept], column=self.column[kept], start=start)
+
+    def sums(self, said: Array) -> Array:
+        """What is said (nnz, K) by each word, added up for each document (n, K)."""
+        total = np.concatenate((np.zeros((1, said.shape[1])), np.cumsum(said, axis=0, dtype=np.float64)))
+        return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
+
+    @classmethod
+    def none(cls, n_rows: int, n_columns: int) -> Self:
+        """So many missing documents."""
+        start = np.zeros(n_rows + 1, dtype=np.int64)
+        return cls(np.zeros(0, np.float32), np.zeros(0, np.int64), start, n_columns, np.ones(n_rows, dtype=bool))
+
+
+def heard(x: Matrix, labels: Labels) -> Labels:
+    """The labels of the rows that have something to say to a block: a missing document weighs nothing in it."""
+    if not isinstance(x, Documents) or x.missing is None or not x.missing.any():
+        return labels
+    present = ~x.missing
+    return replace(labels, weight=labels.weight * (present if labels.weight.ndim == 1 else present[:, None]))
+
+
+def silenced(x: Matrix, scores: Array) -> Array:
+    """Scores (n, K) of a block, nothing where the document is missing."""
+    if isinstance(x, Documents) and x.missing is not None:
+        scores[x.missing] = 0.0
+    return scores
 
 
 @dataclass(frozen=True, slots=True)

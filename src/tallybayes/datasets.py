@@ -1,9 +1,10 @@
-"""The tables that ship with the package, as dicts of columns."""
+"""The examples that ship with the package: tables as dicts of columns, and a small mailbox."""
 
 from __future__ import annotations
 
 import csv
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -29,6 +30,17 @@ def penguins() -> dict[str, list[Any]]:
     [39.1, 39.5, 40.3, None]
     """
     return _columns("penguins.csv")
+
+
+def mailbox(kind: str) -> Path:
+    """Return the file of a small mailbox, made up for examples: twelve messages that are "spam", or twelve "ham".
+
+    Examples
+    --------
+    >>> mailbox("spam").read_bytes().count(b"Subject: ")
+    12
+    """
+    return Path(str(files("tallybayes") / "data" / f"{kind}.mbox"))
 
 
 def _columns(name: str) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ floor on Gaussian variances is the mode of no prior, so where it acts a step may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -31,6 +31,7 @@ from tallybayes.schema import plural
 from tallybayes.tally import Tally, count
 
 UNKNOWN = np.int32(-1)  # code of a row whose class is not known
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # pseudocounts that "auto" tries
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 1.0)  # weights of unlabelled rows that "auto" tries
 
 Report = Callable[[int, float], None]  # told the number of each step and what it reached
@@ -222,18 +223,49 @@ def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Lea
     float
     """
     rows = batch.rows(0, batch.n_rows)
+    known = _labelled(rows)
+    losses = [_left_out_loss(learned(start, weighing(rows, each)).model if each else start, known) for each in WEIGHTS]
+    return WEIGHTS[int(np.argmin(losses))]
+
+
+def best_alpha(starts: Mapping[float, Model], batch: Rows, learned: Callable[[Model, Batch], Learned]) -> float:
+    """The smoothing under which, all rows learned, the labels of left-out rows are likeliest.
+
+    What suits the labelled rows alone is too much once there are many more rows.
+
+    Parameters
+    ----------
+    starts : mapping of float to Model
+        The model of the labelled rows with each pseudocount.
+    batch, learned
+        As in `best_weight`.
+
+    Returns
+    -------
+    float
+    """
+    rows = batch.rows(0, batch.n_rows)
+    known = _labelled(rows)
+
+    def loss(alpha: float) -> float:
+        # A weak pull towards 1 (a decade counts little) where the rows do not care.
+        return _left_out_loss(learned(starts[alpha], rows).model, known) + 0.5 * (np.log10(alpha) / 2.0) ** 2
+
+    return min(starts, key=loss)
+
+
+def _labelled(rows: Batch) -> Batch:
+    """The rows whose class is known."""
     codes, weight = codes_and_weight(rows)
-    known = rows.take(np.flatnonzero((codes >= 0) & (weight > 0)))
+    return rows.take(np.flatnonzero((codes >= 0) & (weight > 0)))
+
+
+def _left_out_loss(model: Model, known: Batch) -> float:
+    """Σ w (−log P(y | x)) of labelled rows, each left out of what was learned."""
     assert known.labels is not None
     own = np.arange(known.n_rows), known.labels.codes
-
-    def loss(unlabelled: float) -> tuple[float, Model]:
-        model = learned(start, weighing(rows, unlabelled)).model if unlabelled else start
-        log_posterior = np.maximum(model.leave_one_out(known)[own], -700.0)  # one hopeless row must not decide alone
-        return -float((known.labels.weight * log_posterior).sum()), model  # type: ignore[union-attr]
-
-    losses = [loss(each)[0] for each in WEIGHTS]
-    return WEIGHTS[int(np.argmin(losses))]
+    log_posterior = np.maximum(model.leave_one_out(known)[own], -700.0)  # one hopeless row must not decide alone
+    return -float((known.labels.weight * log_posterior).sum())
 
 
 def codes_and_weight(rows: Batch) -> tuple[NDArray[np.int32], Array]:

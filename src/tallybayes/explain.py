@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,8 +19,42 @@ from tallybayes.families._family import per_column
 from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
-from tallybayes.schema import Column, Level, Schema
+from tallybayes.schema import Column, Level, Schema, plural
 from tallybayes.tally import Counts, Moments
+from tallybayes.tokens import Vocabulary
+
+MOST_WORDS = 10  # of a text, that are listed
+LONGEST = 60  # characters of a value that are shown
+LONGEST_MARKED = 100_000  # characters of a text whose words are marked
+FAINT = 0.02  # share of the strongest below which a word is not marked
+
+Pieces = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Word:
+    """What one word of a text says, all its occurrences together."""
+
+    word: str
+    times: int
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the words of a text say; with ``absent`` they add up to the evidence of the column."""
+
+    words: tuple[Word, ...]  # those that are known, strongest first
+    unknown: int  # different words that were never learned: no evidence
+    absent: float  # what speaks by not being there, with Bernoulli words
+    pieces: tuple[tuple[str, float], ...]  # the text in pieces, each with its share of the evidence; none if very long
+
+    def __str__(self) -> str:
+        if not self.words:
+            return "no word" if not self.unknown else "no known word"
+        return plural(len(self.words), "known word") + (
+            f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -29,6 +65,26 @@ class Evidence:
     value: Any
     log_odds: float
     pair: bool = False  # two columns together
+    words: Words | None = None  # of a text
+
+    @property
+    def what(self) -> str:
+        """The column and its value, in a few words."""
+        return f"{self.column} = {shown(self.value)}" if self.words is None else f"{self.column}: {self.words}"
+
+    def lines(self) -> list[tuple[str, float]]:
+        """What is shown of it: the whole, and for a text its strongest words."""
+        found = [(self.what, self.log_odds)]
+        if self.words is None:
+            return found
+        for word in self.words.words[:MOST_WORDS]:
+            times = f" ×{word.times:,}" if word.times > 1 else ""
+            found.append((f"  {word.word}{times}", word.log_odds))
+        if rest := self.words.words[MOST_WORDS:]:
+            found.append((f"  {plural(len(rest), 'other word')}", math.fsum(word.log_odds for word in rest)))
+        if self.words.absent:
+            found.append(("  words that are not there", self.words.absent))
+        return found
 
 
 @dataclass(frozen=True)
@@ -45,7 +101,7 @@ class Explanation:
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
         silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
-        parts = [("prior", self.prior), *((f"{e.column} = {shown(e.value)}", e.log_odds) for e in told)]
+        parts = [("prior", self.prior), *(line for e in told for line in e.lines())]
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
         lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
@@ -55,22 +111,56 @@ class Explanation:
         lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
         return "\n".join(lines + ([f"  no value: {', '.join(silent)}"] if silent else []))
 
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name).replace('  ', '&emsp;')}<td style='text-align:right'>{amount + 0.0:+.3f}"
+            for name, amount in [("prior", self.prior), *(line for e in self.evidence for line in e.lines())]
+        )
+        texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
+        head = f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"
+        total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
+        return f"<p>{escape(head)}</p><table>{rows}{total}</table>{texts}"
+
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
         return {
             "label": self.label,
             "against": self.against,
             "prior": self.prior,
-            "evidence": [{"column": e.column, "value": e.value, "log_odds": e.log_odds} for e in self.evidence],
+            "evidence": [
+                {"column": e.column, "value": e.value, "log_odds": e.log_odds, **_words_as_dict(e.words)}
+                for e in self.evidence
+            ],
             "total": self.total,
             "posterior": {str(label): p for label, p in self.posterior.items()},
         }
+
+
+def _words_as_dict(words: Words | None) -> dict[str, Any]:
+    if words is None:
+        return {}
+    listed = [{"word": w.word, "times": w.times, "log_odds": w.log_odds} for w in words.words]
+    return {"words": listed, "unknown": words.unknown, "absent": words.absent}
+
+
+def marked_html(pieces: Sequence[tuple[str, float]]) -> str:
+    """A text with what speaks for the class on green and what speaks against it on red, the stronger the deeper."""
+    largest = max((abs(amount) for _, amount in pieces if math.isfinite(amount)), default=0.0) or 1.0
+    shown = []
+    for text, amount in pieces:
+        depth = min(1.0, abs(amount) / largest)
+        colour = f"rgba({'46,160,67' if amount > 0 else '218,54,51'},{0.6 * depth:.2f})"
+        words = escape(text).replace("\n", "<br>")
+        shown.append(words if depth < FAINT else f"<mark style='color:inherit;background:{colour}'>{words}</mark>")
+    return "".join(shown)
 
 
 def shown(value: Any) -> str:
     """A value as it is read."""
     if value is None:
         return "(missing)"
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST].rstrip()}…"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -100,7 +190,13 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     ranked = np.argsort(-posterior, kind="stable")
     best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
     other = int(ranked[1]) if against is None else classes.index(against)
-    evidence = strongest(model.schema, values, parts[best], parts[other])
+    words = {
+        name: _words(model, batch, name, values, best, other)
+        for name in model.tally.blocks
+        if name in model.texts and values.get(model.texts[name].name) is not None
+    }
+    said = {model.texts[name].name: each for name, each in words.items()}
+    evidence = strongest(model.schema, values, parts[best], parts[other], said)
     prior = _minus(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
@@ -112,14 +208,63 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     )
 
 
-def strongest(schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array) -> tuple[Evidence, ...]:
+def strongest(
+    schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array, words: Mapping[str, Words] | None = None
+) -> tuple[Evidence, ...]:
     """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
+    said = words or {}
     evidence = [
-        Evidence(column.name, _value(column, values), _minus(mine[d], theirs[d]), column.parts is not None)
-        for d, column in enumerate(schema.columns)
-        if column.kind != "ignored"
+        Evidence(c.name, _value(c, values), _minus(mine[d], theirs[d]), c.parts is not None, said.get(c.name))
+        for d, c in enumerate(schema.columns)
+        if c.kind != "ignored"
     ]
     return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+
+
+def _words(model: Model, batch: Rows, block: str, values: Mapping[str, Any], mine: int, theirs: int) -> Words:
+    """What the words of a text say for one class against another."""
+    column = model.texts[block]
+    assert column.tokens is not None
+    places, said, nothing = model.words_said(batch, block)
+    odds = {int(p): _minus(w[mine], w[theirs]) for p, w in zip(places, said, strict=True)}
+    spans = column.tokens.spans(values[column.name])
+    times: dict[str, int] = {}
+    for token, _, _, _ in spans:
+        times[token] = times.get(token, 0) + 1
+    if isinstance(column.levels, Vocabulary):
+        known = sorted(times)
+        place = dict(zip(known, Vocabulary.of(known).places_in(column.levels).tolist(), strict=True))
+    else:
+        place = {token: column.tokens.place(token) for token in times}
+    # Words of one hash are one thing: what it says is shared among them.
+    sharing = Counter(place[token] for token, _, _, _ in spans)
+    each = {token: odds[p] / sharing[p] for token, p in place.items() if p in odds}
+    found = [Word(token, times[token], amount * times[token]) for token, amount in each.items()]
+    ranked = tuple(sorted(found, key=lambda word: (-abs(word.log_odds), word.word)))
+    absent = _minus(nothing[mine], nothing[theirs])
+    return Words(ranked, len(times) - len(each), absent, _pieces(values[column.name], spans, each))
+
+
+def _pieces(text: str, spans: Sequence[tuple[str, int, int, int]], each: Mapping[str, float]) -> Pieces:
+    """The text cut at its words, with what the tokens that a word is part of say, shared among their words."""
+    if len(text) > LONGEST_MARKED:
+        return ()
+    words: list[tuple[int, int]] = []
+    amount: list[float] = []
+    for token, first, last, n in spans:
+        if not words or words[-1] != (first, last):
+            words.append((first, last))
+            amount.append(0.0)
+        part = range(max(0, len(words) - n), len(words))
+        for i in part:
+            amount[i] += each.get(token, 0.0) / len(part)
+    pieces: list[tuple[str, float]] = []
+    at = 0
+    for (first, last), said in zip(words, amount, strict=True):
+        pieces += [(text[at:first], 0.0)] if first > at else []
+        pieces.append((text[first:last], said))
+        at = last
+    return (*pieces, (text[at:], 0.0)) if at < len(text) else tuple(pieces)
 
 
 def _value(column: Column, values: Mapping[str, Any]) -> Any:
@@ -165,18 +310,81 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
     found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
     if model.n_classes < 2:
         return dict.fromkeys(found, ())
-    for block in model.generative.tally.blocks.values():
+    for name, block in model.generative.tally.blocks.items():
+        if name in model.texts:
+            for label in found if isinstance(model.texts[name].levels, Vocabulary) else ():
+                marks = top_words(model, label, most, model.texts[name].name)
+                found[label] += [Hallmark(mark.column, str(mark), mark.strength) for mark in marks]
+            continue
         for j, p in enumerate(block.columns):
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
             for k, label in enumerate(model.schema.classes):
                 if isinstance(one, Moments):
-                    found[label] += _of_numbers(column.name, one, k)
+                    found[label] += _of_numbers(column.name, one, k, logs=name == "lognormal")
                 elif isinstance(one, Counts) and column.edges is not None:
                     found[label] += _of_bins(column.name, column.edges, one.count, k)
                 elif isinstance(one, Counts) and column.levels is not None:
                     named = [f"{column.name} = {shown(level)}" for level in column.levels]
                     found[label] += _of_levels(column.name, named, one.count, k)
     return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
+
+
+@dataclass(frozen=True)
+class TopWord:
+    """A word that marks a class."""
+
+    word: str
+    column: str
+    log_odds: float  # log of its share of the words of the class, over that of all others
+    here: float  # how much of it the class has
+    elsewhere: float  # and all others
+    strength: float  # what it tells on average, in nats: share × log odds
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.word} (×{math.exp(self.log_odds):.3g})"
+
+
+def top_words(model: Model, label: Level, most: int = 20, column: str | None = None) -> tuple[TopWord, ...]:
+    """The words that mark a class: frequent in it, and more so than in the others.
+
+    Parameters
+    ----------
+    model : Model
+        A model with a column of text.
+    label : class label
+    most : int
+    column : str, optional
+        The column of text, where there are several.
+
+    Returns
+    -------
+    tuple of TopWord
+        The most telling first.
+    """
+    if label not in model.schema.classes:
+        raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, model.schema.classes))}")
+    texts = {text.name: block for block, text in model.texts.items()}
+    if not texts or (column is not None and column not in texts):
+        raise DataError(f"there is no column of text{'' if column is None else f' {column!r}'} in the model")
+    name = column if column is not None else next(iter(texts))
+    text = model.texts[texts[name]]
+    if not isinstance(text.levels, Vocabulary):
+        raise NotAvailableError("words that are hashed are not known by name; learn them with hashed=None")
+    summary: Any = model.tally.blocks[texts[name]].summary
+    count, k = summary.count, model.schema.classes.index(label)
+    own = count[k]
+    others = np.maximum(count.sum(axis=0) - own, 0.0)
+    p, q = ((c + 0.5) / (c + 0.5).sum() for c in (own, others))
+    odds = np.log(p / q)
+    strength = p * odds
+    most = min(most, len(odds))
+    best = np.argpartition(-strength, most - 1)[:most] if 0 < most < len(odds) else np.arange(len(odds))
+    ranked = sorted(best.tolist(), key=lambda v: (-strength[v], v))[:most]
+    return tuple(
+        TopWord(text.levels[v], name, float(odds[v]), float(own[v]), float(others[v]), float(strength[v]))
+        for v in ranked
+        if strength[v] > 0
+    )
 
 
 def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[Hallmark]:
@@ -201,8 +409,8 @@ def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[
     ]
 
 
-def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
-    """The divergence of one normal distribution from another."""
+def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[Hallmark]:
+    """The divergence of one normal distribution from another; the moments of logs are told as those of numbers."""
     rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
     weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
     if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
@@ -210,7 +418,11 @@ def _of_numbers(name: str, one: Moments, k: int) -> list[Hallmark]:
     variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
     apart = mean - float(rest.mean[0, 0])
     strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
-    how = f"{mean:.4g} ± {math.sqrt(variance):.3g} (others {float(rest.mean[0, 0]):.4g} ± {math.sqrt(other):.3g})"
+
+    def told(middle: float, spread: float) -> str:
+        return f"{math.exp(middle):.4g} ×÷ {math.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+
+    how = f"{told(mean, math.sqrt(variance))} (others {told(float(rest.mean[0, 0]), math.sqrt(other))})"
     return [Hallmark(name, f"{name} {how}", strength)]
 
 
@@ -266,6 +478,8 @@ def _power(weight: float) -> str:
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
     """The factors as fractions of counts, as normal densities, or as plain numbers."""
     params = model.parameters[block]
+    if block in model.texts:  # the product over all words may be beyond what a float holds
+        return tuple(f"e^{log:.4g}" for log in logs)
     if isinstance(params, Normals) and params.precision[:, j].any():
         spread = np.sqrt(params.variance[:, j])
         return tuple(f"N({value:g}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))

@@ -1,4 +1,4 @@
-"""The verbs that write a model down in another language, for everything that is or has a `Model`."""
+"""The verbs that write a model down in another form, for everything that is or has a `Model`."""
 
 from __future__ import annotations
 
@@ -101,6 +101,25 @@ class Exports:
         onnx.ModelProto
         """
         return self._exported("to_onnx", missing_text, dtype)
+
+    def report(self, path: Any, data: Any = None, **options: Any) -> Any:
+        """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it, such as ``report.html``.
+        data : (X, y) or labelled Rows, optional
+            The rows that were learned, to judge the model by leave-one-out and to draw histograms of.
+        **options
+            ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
+
+        Returns
+        -------
+        Report
+            What the page shows, as a record.
+        """
+        return import_module("tallybayes.report").write(self, path, data, **options)
 
     def _exported(self, name: str, *options: Any) -> Any:
         # By name: the layers above this one are not its business before somebody asks.

@@ -14,6 +14,7 @@ FAMILY_OF_KIND: dict[str, str] = {
     "category": "categorical",
     "boolean": "categorical",
     "count": "poisson",
+    "text": "multinomial",
 }
 KIND_OF_FAMILY: dict[str, Kind] = {
     "gaussian": "numeric",
@@ -27,6 +28,7 @@ KIND_OF_FAMILY: dict[str, Kind] = {
     "bernoulli": "boolean",
     "poisson": "count",
     "multinomial": "count",
+    "complement": "text",
 }
 
 CODED = frozenset({"categorical", "hierarchical", "kernel", "binned", "pair"})  # families that read codes
@@ -37,10 +39,15 @@ KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
     ),
     "categorical": ("category", "boolean"),
     "hierarchical": ("category", "boolean"),
-    "bernoulli": ("boolean", "category"),
+    "bernoulli": ("boolean", "category", "text"),
     "poisson": ("count", "numeric"),
-    "multinomial": ("count", "numeric"),
+    "multinomial": ("count", "numeric", "text"),
+    "complement": ("text",),
 }
+
+
+FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
+LOOKED_AT = 1000  # values whose words are counted to tell
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,11 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     seen = len(profile.levels or levels)
     if profile.storage == "boolean":
         return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}", "true or false")
+    if whole and profile.declared is None and profile.n_present > 20 and 2 * seen > profile.n_present:
+        length = _mean_words(profile.levels or ())
+        if length >= FEWEST_WORDS:
+            reason = f"text of about {length:.0f} words, {seen:,} different in {rows}{_holes(profile)}"
+            return Column(name, "text", reason=reason, lasting="text")
     if whole and seen == profile.n_present > 20:
         reason = f"an identifier: a different value in each of {rows}"
         return Column(name, "ignored", reason=reason, lasting="an identifier")
@@ -118,6 +130,12 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     else:
         reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}"
     return Column(name, "category", levels, reason, what)
+
+
+def _mean_words(values: tuple[Level, ...]) -> float:
+    """How many words the values have, by a look at some of them."""
+    some = values[:: max(1, len(values) // LOOKED_AT)]
+    return sum(len(value.split()) if isinstance(value, str) else 0 for value in some) / max(len(some), 1)
 
 
 def _figure(number: float) -> str:
@@ -146,6 +164,10 @@ def as_told(profile: Profile, kind: Kind) -> Column:
         if kind == "count" and profile.low < 0:
             raise DataError(f"column {name!r} holds {profile.low:g}, and counts cannot be negative; use kind 'numeric'")
         return Column(name, kind, None, f"as told{_holes(profile)}", "as told", profile.storage == "integer")
+    if kind == "text":
+        if profile.storage not in ("text", "empty"):
+            raise DataError(f"column {name!r} holds {profile.storage}, not text; convert it to strings")
+        return Column(name, "text", reason=f"as told{_holes(profile)}", lasting="as told")
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")

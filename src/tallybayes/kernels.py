@@ -8,14 +8,16 @@ slice of rows at a time, so memory does not grow with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-from tallybayes.batch import Array, Codes, Csr, Labels
+from tallybayes.batch import Array, Codes, Csr, Documents, Labels
 from tallybayes.errors import CellError, DataError, RowError, bad_number
+from tallybayes.tokens import Vocabulary
 
 SLICE = 1 << 16  # cells converted at a time
 
@@ -155,7 +157,8 @@ def event_sums(
     """
     binary, at = threshold is not None, threshold or 0.0
     if isinstance(x, Csr):
-        count = np.zeros((x.n_columns, n_classes))
+        count = np.empty((x.n_columns, n_classes))
+        count.fill(0.0)  # not np.zeros: fresh pages cost more than clearing ones that were used before
         if labels.codes is None:
             bad = _native.csr_sums_soft(x.data, x.column, x.start, labels.weight, binary, at, count)
         else:
@@ -255,6 +258,24 @@ def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: 
     return out
 
 
+def word_loss(
+    terms: NDArray[np.float32],
+    x: Csr,
+    base: Array,
+    labels: Labels,
+    rows: tuple[int, int],
+    weight: Array,
+    posterior: Array,
+) -> tuple[float, Array]:
+    """Log loss of some documents whose words, with these weights (V,), say ``terms`` (nnz, K), and its slope (V,).
+
+    ``posterior`` (n, K) is left as the slope along ``base`` (n, K), what is said apart from the words.
+    """
+    slope = np.zeros(len(weight))
+    args = labels.codes, labels.weight, *rows, weight, slope, posterior
+    return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
+
+
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
@@ -293,3 +314,34 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     """
     places = np.empty(len(column), dtype=np.int32)
     return _native.list_text(column.__arrow_c_stream__(), places), places
+
+
+TokenBag = _native.TokenBag  # the tokens of a message, each once; see native/mail.hpp
+
+Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
+
+
+def texts_of(column: Any) -> Texts:
+    """The documents of a list of strings, with None for a missing one, or of a column that exports an Arrow stream."""
+    if isinstance(column, list):
+        return _native.texts_of_list(column)
+    return _native.texts_of_stream(column.__arrow_c_stream__())
+
+
+def weighed_counts(x: Documents, damped: bool, scaled: bool) -> Documents:
+    """The documents with their counts damped to log(1 + n), scaled to length one, or both."""
+    weight = np.empty(len(x.data))
+    _native.weigh_counts(x.data, x.start, damped, scaled, weight)
+    return replace(x, data=weight)
+
+
+def count_tokens(texts: Texts, first: int, last: int, cut: Any) -> tuple[Documents, Vocabulary]:
+    """The counts of the tokens of some documents, and the tokens in order (none if they are hashed)."""
+    data, column, start, words, word_start = _native.count_tokens(texts, first, last, cut)
+    missing = np.empty(len(texts), dtype=np.uint8)
+    _native.missing_texts(texts, missing)
+    lost = missing[first:last].astype(bool)
+    vocabulary = Vocabulary(words, word_start)
+    narrow = start.astype(np.int32) if start[-1] < 2**31 else start
+    column = column if narrow.dtype == np.int32 else column.astype(np.int64)
+    return Documents(data, column, narrow, len(vocabulary), lost if lost.any() else None), vocabulary

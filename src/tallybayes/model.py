@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Matrix, Rows, columns_of
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
+from tallybayes.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
 from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.schema import Schema, plural
+from tallybayes.schema import Column, Schema, plural
 from tallybayes.settings import Prior, Settings
-from tallybayes.tally import Tally, count, named_cells
+from tallybayes.tally import Counts, Tally, count, named_cells
 
+WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
@@ -69,7 +70,49 @@ class Model(Exports):
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of each block."""
-        return {name: self.settings.families[name].estimate(b.summary) for name, b in self.tally.blocks.items()}
+        return {name: self.settings.families[name].estimate(self._summary(name)) for name in self.tally.blocks}
+
+    @cached_property
+    def known_words(self) -> dict[str, NDArray[np.intp]]:
+        """Of each block of text in which some words (or hashes) occur in no row, those that do occur."""
+        texts = {n: b for n, b in self.tally.blocks.items() if n in self.texts and isinstance(b.summary, Counts)}
+        used = {name: b.summary.cell_total > 0 for name, b in texts.items()}  # type: ignore[attr-defined]
+        return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
+
+    def _summary(self, name: str) -> Any:
+        """What was counted in a block; a word that no row has is no word, and takes no share of the smoothing."""
+        return self._of_known_words.get(name, self.tally.blocks[name].summary)
+
+    @cached_property
+    def _of_known_words(self) -> dict[str, Any]:
+        summaries: dict[str, Any] = {name: self.tally.blocks[name].summary for name in self.known_words}
+        return {
+            name: summary.with_cells(np.isin(np.arange(summary.count.shape[1]), self.known_words[name]))
+            for name, summary in summaries.items()
+        }
+
+    def _known(self, name: str, x: Matrix) -> Matrix:
+        """The rows of a block, without the words that nobody has."""
+        if not isinstance(x, Documents) or name not in self.known_words:
+            return x
+        words = self.known_words[name]
+        place = np.full(x.n_columns, -1, dtype=x.column.dtype)
+        place[words] = np.arange(len(words))
+        return x.renumbered(place, len(words))
+
+    def _left_behind(self, name: str, x: Matrix, labels: Labels) -> Matrix:
+        """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
+        if not isinstance(x, Documents):
+            return x
+        total = self._summary(name).cell_total[x.column]
+        own = np.repeat(labels.weight, np.diff(x.start)) * x.data
+        return x.kept(total - own > 1e-9 * total)
+
+    @cached_property
+    def texts(self) -> dict[str, Column]:
+        """The columns of text, by their blocks."""
+        first = ((name, block.columns[0]) for name, block in self.tally.blocks.items() if len(block.columns) == 1)
+        return {name: self.schema.columns[p] for name, p in first if self.schema.columns[p].kind == "text"}
 
     @cached_property
     def scoring(self) -> dict[str, Any]:
@@ -79,10 +122,14 @@ class Model(Exports):
         return {name: params.weighed(self.weight_of(name)) for name, params in self.parameters.items()}
 
     def weight_of(self, block: str) -> Array:
-        """Weight (d,) of the evidence of each column of a block."""
-        weights = {} if self.settings.weights is None else self.settings.weights.columns
-        names = (self.schema.columns[c].name for c in self.tally.blocks[block].columns)
-        return np.array([weights.get(name, 1.0) for name in names])
+        """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
+        given = self.settings.weights
+        columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
+        weights = np.array([1.0 if given is None else given.columns.get(column.name, 1.0) for column in columns])
+        if given is None or columns[0].name not in given.words:
+            return weights
+        words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
+        return words[self.known_words[block]] if block in self.known_words else words
 
     @cached_property
     def log_prior(self) -> Array:
@@ -180,15 +227,25 @@ class Model(Exports):
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
         blocks = ((name, block) for name, block in batch.blocks.items() if name in self.tally.blocks)
-        return np.sum([self.settings.families[name].log_base(block.x) for name, block in blocks], axis=0)
+        return np.sum([self.settings.families[n].log_base(self._known(n, block.x)) for n, block in blocks], axis=0)
 
     def contributions(self, batch: Rows) -> Array:
         """Log P(x_d | y), weighed, shape (n, K, D); with `prior_score` they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in batch.rows(0, batch.n_rows).blocks.items():
-            work = named_cells(self._bound(name, "contributions"), self.schema, block.columns, 0)
-            parts[:, :, list(block.columns)] = work(block.x)
+            verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
+            said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
+            parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
         return parts
+
+    def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
+        """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
+        x: Any = self._known(name, batch.rows(0, 1).blocks[name].x)
+        family, params, m = self.settings.families[name], self.scoring[name], len(x.column)
+        nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
+        alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
+        places = self.known_words[name][x.column] if name in self.known_words else x.column
+        return places, family.log_prob(params, alone) - nothing, nothing
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
@@ -226,24 +283,48 @@ class Model(Exports):
         """Log P(x | y), shape (n, K), of each row without the row."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
-            summary = self.tally.blocks[name].summary
+            assert part.labels is not None
+            x = self._left_behind(name, self._known(name, block.x), part.labels)
             family, params = self.settings.families[name], self.parameters[name]
             if self.settings.weights is None:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
-                evidence += work(summary, params, block.x, part.labels)
+                evidence += silenced(x, work(self._summary(name), params, x, heard(x, part.labels)))
                 continue
             weights = self.weight_of(name)
+            if isinstance(x, Documents) and len(weights) == x.n_columns:
+                evidence += self._weighed_words_without(name, x, part.labels, weights)
+                continue
             for j, alone in enumerate(self._alone[name]):
                 if weights[j]:
-                    evidence += weights[j] * alone.without_row(block.x, j, part.labels)
+                    evidence += weights[j] * alone.without_row(x, j, part.labels)
         return evidence
+
+    def words_without(self, name: str, x: Documents, labels: Labels) -> tuple[Documents, Array]:
+        """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+        x = self._left_behind(name, self._known(name, x), labels)  # type: ignore[assignment]
+        family: Any = self.settings.families[name]
+        if not hasattr(family, "each_word_without"):
+            raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+        return x, family.each_word_without(self._summary(name), self.parameters[name], x, heard(x, labels))
+
+    def _weighed_words_without(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
+        """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
+        family, out = self.settings.families[name], np.zeros((x.shape[0], self.n_classes))
+        for first in range(0, x.shape[0], WORDY):
+            rows = slice(first, min(first + WORDY, x.shape[0]))
+            part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
+            said = family.each_word_without(self._summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
+            out[rows] = part.sums(said * weights[part.column, None])
+        return silenced(x, out)
 
     def contributions_without(self, part: Batch) -> Array:
         """Log P(x_d | y), shape (n, K, D), unweighed, of learned rows, each left out of what was learned."""
         parts = np.zeros((part.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in part.blocks.items():
+            assert part.labels is not None
+            x = self._left_behind(name, self._known(name, block.x), part.labels)
             for j, alone in enumerate(self._alone[name]):
-                parts[:, :, block.columns[j]] = alone.without_row(block.x, j, part.labels)
+                parts[:, :, block.columns[j]] = alone.without_row(x, j, part.labels)
         return parts
 
     @cached_property
@@ -252,21 +333,26 @@ class Model(Exports):
         blocks = self.tally.blocks.items()
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if name not in DOCUMENTS
-            else [Alone(self.settings.families[name], b.summary, self.parameters[name], whole=True)]
+            if not self._is_document(name)
+            else [Alone(self.settings.families[name], self._summary(name), self.parameters[name], whole=True)]
             for name, b in blocks
         }
 
+    def _is_document(self, name: str) -> bool:
+        """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
+        return name in self.texts or self.settings.families[name].name in DOCUMENTS
+
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]
-        return lambda x: getattr(family, verb)(params, x)
+        return lambda x: getattr(family, verb)(params, self._known(name, x))
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs
-                evidence += named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)(block.x)
+                work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
+                evidence += silenced(block.x, work(block.x))
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
@@ -331,8 +417,22 @@ class Model(Exports):
             return self.generative.sample(n, rng)
         p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
-        drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
-        return drawn, codes
+        others = ((name, params) for name, params in self.parameters.items() if name not in self.texts)
+        drawn = {name: self.settings.families[name].sample(params, codes, rng) for name, params in others}
+        return drawn | {name: self._sampled_words(name, codes, rng) for name in self.texts}, codes
+
+    def _sampled_words(self, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> Csr:
+        """Bags of words, a few rows at a time: a row of all words is long."""
+        params, n_words = self.parameters[name], self._summary(name).count.shape[1]
+        step, row, column, count = max(1, 4_000_000 // max(n_words, 1)), [], [], []
+        for first in range(0, len(codes), step):
+            bags = self.settings.families[name].sample(params, codes[first : first + step], rng)
+            here, words = np.nonzero(bags)
+            row.append(here + first)
+            column.append(self.known_words[name][words] if name in self.known_words else words)
+            count.append(bags[here, words])
+        start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
+        return Csr(np.concatenate(count), np.concatenate(column), start, len(self.texts[name].levels or ()))
 
     @property
     def n_parameters(self) -> int:
@@ -365,7 +465,7 @@ class Alone:
     def without_row(self, x: Matrix, column: int, labels: Any) -> Array:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
-        return np.asarray(self.family.leave_one_out(self.summary, self.params, x, labels))
+        return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))
 
 
 # How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.

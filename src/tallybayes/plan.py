@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.families import FAMILIES, Binned, Exponential, Family, Gaussian, Kernel, Lognormal, ZeroInflated
-from tallybayes.schema import Schema
+from tallybayes.schema import Schema, block_of
 from tallybayes.settings import EvidenceWeights, Settings
 from tallybayes.tally import Tally
 
@@ -40,7 +40,7 @@ class Plan:
         found: dict[str, list[int]] = {}
         for p, column in enumerate(schema.columns):
             if column.name in self.families:
-                found.setdefault(self.families[column.name].name, []).append(p)
+                found.setdefault(block_of(column, self.families[column.name].name), []).append(p)
         return found
 
     def settings(self, schema: Schema, base: Settings) -> Settings:
@@ -53,7 +53,7 @@ class Plan:
     def of_tally(cls, tally: Tally) -> Plan:
         """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
         names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
-        return cls({column: NUMERIC.get(name) or FAMILIES[name]() for column, name in names})
+        return cls({column: NUMERIC.get(name) or FAMILIES[name.split(":")[0]]() for column, name in names})
 
     def same_reading(self, other: Plan) -> bool:
         """Whether tallies made by the two plans can be added."""

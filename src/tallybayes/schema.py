@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import SchemaError
+from tallybayes.tokens import Tokens, Vocabulary
 
-Kind = Literal["numeric", "category", "boolean", "count", "pair", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 WIDEST = 40  # characters of a name that a printed table makes room for
@@ -31,11 +32,11 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "pair", "ignored"}
+    kind : {"numeric", "category", "boolean", "count", "text", "pair", "ignored"}
         What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
-        takes its share of the smoothing.
+        takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
     reason : str, optional
         Why the column was taken to be of this kind.
     lasting : str, optional
@@ -47,6 +48,8 @@ class Column:
         tallies with different edges meet in those that both have, which both can be counted in exactly.
     parts : tuple of two Column, optional
         The columns of a pair, each with the levels or edges that the pair tells apart.
+    tokens : Tokens, optional
+        How text is cut into the words that are counted.
 
     Examples
     --------
@@ -62,9 +65,10 @@ class Column:
     whole: bool = False
     edges: tuple[float, ...] | None = None
     parts: tuple[Column, Column] | None = None
+    tokens: Tokens | None = None
 
     def __repr__(self) -> str:
-        of = "" if self.levels is None else f" of {len(self.levels)} levels"
+        of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
         of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
         return f"Column({self.name}: {self.kind}{of})"
 
@@ -83,6 +87,10 @@ class Column:
             return False
         if self.parts is not None and other.parts is not None:
             return all(map(Column.covers, self.parts, other.parts))
+        if self.tokens != other.tokens:
+            return False
+        if isinstance(self.levels, Vocabulary) and isinstance(other.levels, Vocabulary):
+            return bool((other.levels.places_in(self.levels) >= 0).all())
         if self.edges != other.edges:
             return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
         return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
@@ -106,6 +114,8 @@ class Column:
         if self.parts is not None and other.parts is not None:
             left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
             return replace(self, parts=(left, right))
+        if self.tokens != other.tokens:
+            raise SchemaError(f"the text of column {self.name!r} was cut in two ways; count both with the same tokens")
         levels, edges = self.levels, self.edges
         if levels is not None and other.levels is not None and levels != other.levels:
             levels = united(levels, other.levels)
@@ -119,6 +129,8 @@ class Column:
             return self
         if self.levels is None:
             return replace(self, reason=self.lasting)
+        if self.tokens is not None:
+            return replace(self, reason=f"{self.lasting}, {words(self)}")
         named = [level for level in self.levels if level is not None]
         hole = "; missing is a level" if len(named) < len(self.levels) else ""
         return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{hole}")
@@ -201,7 +213,7 @@ class Schema:
         columns = self.columns
         if self.columns != other.columns:
             columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
-        return Schema(columns, united(self.classes, other.classes)).restated()
+        return Schema(columns, tuple(united(self.classes, other.classes))).restated()
 
     def restated(self) -> Schema:
         """Return the schema for other rows than those its reasons tell of."""
@@ -216,7 +228,7 @@ class Schema:
         return self.columns == other.columns or all(map(Column.covers, self.columns, other.columns))
 
 
-def united(mine: Sequence[Level], theirs: Sequence[Level]) -> tuple[Level, ...]:
+def united(mine: Sequence[Level], theirs: Sequence[Level]) -> Sequence[Level]:
     """Join two lists of levels or classes; the order does not depend on which came first.
 
     Equal lists keep their declared order; otherwise the union is sorted.
@@ -227,7 +239,9 @@ def united(mine: Sequence[Level], theirs: Sequence[Level]) -> tuple[Level, ...]:
         and mine.start == theirs.start
         and mine.step == theirs.step
     ):
-        return mine if len(mine) >= len(theirs) else theirs  # type: ignore[return-value]
+        return mine if len(mine) >= len(theirs) else theirs
+    if isinstance(mine, Vocabulary) and isinstance(theirs, Vocabulary):
+        return mine.unite(theirs)
     if tuple(mine) == tuple(theirs) or not theirs:
         return tuple(mine)
     if not mine:
@@ -250,11 +264,25 @@ def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.in
     """Position of each value in a longer list that holds them all."""
     if isinstance(within, range) and within[: len(values)] == values:
         return np.arange(len(values), dtype=np.intp)
+    if isinstance(values, Vocabulary) and isinstance(within, Vocabulary):
+        return values.places_in(within).astype(np.intp)
     place = {value: p for p, value in enumerate(within)}
     try:
         return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
     except KeyError as error:
         raise SchemaError(f"{error.args[0]!r} is not among {', '.join(map(str, list(within)[:20]))}") from None
+
+
+def block_of(column: Column, family: str) -> str:
+    """The block that a family's columns are counted in: one for all of them, but each text is a document of its own."""
+    return f"{family}:{column.name}" if column.kind == "text" else family
+
+
+def words(column: Column) -> str:
+    """How many words a column of text has."""
+    if isinstance(column.levels, range):
+        return f"{plural(len(column.levels), 'hashed number')} for the words"
+    return plural(len(column.levels or ()), "word")
 
 
 def some_of(values: Sequence[Level]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from tallybayes.errors import SettingError
 from tallybayes.families import Family
 from tallybayes.families._family import quiet_log
 from tallybayes.schema import Level, Schema, plural
+from tallybayes.tokens import Vocabulary
 
 Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
 
@@ -22,6 +23,31 @@ class Calibration(Protocol):
     """A map from posteriors to better ones."""
 
     def apply(self, log_posterior: Array, /) -> Array: ...
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """How much single words of a text are believed.
+
+    Parameters
+    ----------
+    words : Vocabulary or range
+        The words, or the numbers of hashed ones.
+    weight : ndarray
+        The weight of each; words that are not named weigh what the text weighs.
+    """
+
+    words: Vocabulary | range
+    weight: Array
+
+    def among(self, levels: Sequence[Level], usual: float) -> Array:
+        """The weights of all words of a text."""
+        if not isinstance(self.words, Vocabulary) or not isinstance(levels, Vocabulary):
+            return self.weight
+        weights = np.full(len(levels), usual)
+        places = self.words.places_in(levels)
+        weights[places[places >= 0]] = self.weight[places >= 0]
+        return weights
 
 
 @dataclass(frozen=True)
@@ -34,10 +60,13 @@ class EvidenceWeights:
         The weight of each column's evidence; 1 for those not named, 0 for none at all.
     prior : float
         The weight of the log prior of the rows that were learned.
+    words : mapping of str to WordWeights
+        Of texts, the weights of single words, instead of that of the column.
     """
 
     columns: Mapping[str, float]
     prior: float = 1.0
+    words: Mapping[str, WordWeights] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"

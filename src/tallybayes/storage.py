@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +29,21 @@ from tallybayes.plan import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
-from tallybayes.settings import EvidenceWeights, Settings
+from tallybayes.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.tokens import Tokens, Vocabulary
 
 VERSION = 1
 FORMAT = "tallybayes"
 MOST_HEADER = 100_000_000  # bytes; the container's own limit
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "BOOL": np.bool_}
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
 
 # What a file may hold, by the name it has there. A new record is one line here.
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Settings, EvidenceWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
-        *(Schema, Column, NumberedColumns),
+        *(Model, Settings, EvidenceWeights, WordWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
+        *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
         *(Evaluation, Interval, Bin, CalibrationReport, Receipt),
@@ -57,6 +58,16 @@ class Saved:
     estimator: str  # name of its class
     params: Mapping[str, Any]
     fitted: Mapping[str, Any]  # attributes that fitting gave it
+
+    def grown(self, model: Model) -> Saved:
+        """The estimator with the classes that the model has now."""
+        fitted = {name: value for name, value in self.fitted.items() if name != "receipt_"}
+        fitted["classes_"] = np.array(model.schema.classes)
+        params = dict(self.params)
+        if model.settings.calibration is None and params.get("calibration"):
+            params["calibration"] = None
+            fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
+        return replace(self, params=params, fitted=fitted)
 
 
 RECORDS["Saved"] = Saved
@@ -104,7 +115,7 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
 
 def default_settings(tally: Tally) -> Settings:
     """How a tally is read where nothing is said."""
-    families = {name: FAMILIES[name]() for name in tally.blocks}
+    families = {name: FAMILIES[name.split(":")[0]]() for name in tally.blocks}
     if "gaussian" in families:
         families["gaussian"] = Gaussian(ignore_constants=True)
     return Settings(families)
@@ -237,7 +248,10 @@ def check(model: Model) -> None:
         raise ModelFileError("it names a class twice")
     if not isinstance(schema.columns, NumberedColumns):
         for column in schema.columns:
-            if not isinstance(column.levels, range | None) and len(set(column.levels)) < len(column.levels):
+            _check_text(column)
+            if not isinstance(column.levels, range | Vocabulary | None) and len(set(column.levels)) < len(
+                column.levels
+            ):
                 raise ModelFileError(f"column {column.name!r} has a level twice")
             for part in (column, *(column.parts or ())):
                 if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
@@ -265,6 +279,20 @@ def check(model: Model) -> None:
         raise ModelFileError(f"its parameters cannot be estimated ({error})") from error
 
 
+def _check_text(column: Column) -> None:
+    """Refuse text without words, and words without text."""
+    if (column.kind == "text") != (column.tokens is not None):
+        raise ModelFileError(f"column {column.name!r} does not say how its text is cut")
+    if column.tokens is None:
+        if isinstance(column.levels, Vocabulary):
+            raise ModelFileError(f"column {column.name!r} has words, but is no text")
+    elif column.tokens.hashed is not None:
+        if column.levels != range(1 << column.tokens.hashed):
+            raise ModelFileError(f"column {column.name!r} has other words than its hash gives")
+    elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
+        raise ModelFileError(f"the words of column {column.name!r} are not in order")
+
+
 def _check_block(name: str, block: Block, schema: Schema) -> None:
     arrays, columns = block.summary.arrays(), block.columns
     n_classes, d = len(schema.classes), len(columns)
@@ -283,16 +311,16 @@ def _check_block(name: str, block: Block, schema: Schema) -> None:
         if second is not None and n_right is not None and second.tolist() != n_right.tolist():
             raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
         cells = int(expected.sum())
-    shapes = {"count": (n_classes, cells), "mean": (n_classes, d), "m2": (n_classes, d), "weight": (n_classes, d)}
+    shapes = dict.fromkeys(("mean", "m2", "weight"), (n_classes, d))
+    shapes |= dict.fromkeys(("count", "having"), (n_classes, cells))
     for key, array in arrays.items():
         if array.dtype.kind != "f":
             continue
         shape = shapes.get(key, (n_classes, *array.shape[1:]))
         if key == "weight" and array.shape == (n_classes, 1):  # all columns share it
             shape = array.shape
-        _check_array(
-            f"{key} of the block {name!r}", array, shape, 0.0 if key in ("count", "m2", "weight") else -math.inf
-        )
+        least = 0.0 if key in ("count", "having", "m2", "weight") else -math.inf
+        _check_array(f"{key} of the block {name!r}", array, shape, least)
 
 
 def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from importlib import import_module
 from operator import add
 from typing import Any, Protocol, Self
@@ -17,10 +17,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Encoded, Labels, Rows
+from tallybayes.batch import Array, Documents, Encoded, Labels, Rows, heard
 from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural, positions
+from tallybayes.tokens import Vocabulary
 
 ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
@@ -38,8 +39,13 @@ class Index:
         """The table with its entries moved to their places; entries that share one are added."""
         if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
             return table
-        larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]))
-        np.add.at(larger, (*(slice(None),) * axis, self.places), table)  # type: ignore[arg-type]
+        order: Any = "F" if table.flags.f_contiguous else "C"  # the cells of a word lie together, and stay so
+        larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]), order=order)
+        where: Any = (*(slice(None),) * axis, self.places)
+        if np.all(self.places[1:] > self.places[:-1]):  # no two share a place, as where a vocabulary grows
+            larger[where] = table
+        else:
+            np.add.at(larger, where, table)
         return larger
 
 
@@ -68,6 +74,8 @@ class Counts:
         Number of cells of each column; None when every column is one cell.
     n_right : ndarray of shape (d,), optional
         Of pairs: how many of their cells belong to one level of the first column.
+    having : ndarray of shape (K, m), optional
+        Σ w over the rows in which the cell is not zero, where the family asks for it.
 
     Examples
     --------
@@ -79,35 +87,60 @@ class Counts:
     weight: Array
     n_levels: NDArray[np.int64] | None = None
     n_right: NDArray[np.int64] | None = None
+    having: Array | None = None
 
     def __add__(self, other: Counts) -> Counts:
-        return replace(self, count=self.count + other.count, weight=self.weight + other.weight)
+        return self._paired(other, np.add)
 
     def __sub__(self, other: Counts) -> Counts:
-        return replace(self, count=take_back(self.count, other.count), weight=take_back(self.weight, other.weight))
+        return self._paired(other, take_back)
+
+    def _paired(self, other: Counts, combine: Callable[[Array, Array], Array]) -> Counts:
+        having = None
+        if self.having is not None and other.having is not None:
+            having = combine(self.having, other.having)
+        count, weight = combine(self.count, other.count), combine(self.weight, other.weight)
+        return replace(self, count=count, weight=weight, having=having)
 
     def __mul__(self, factor: float) -> Counts:
-        return replace(self, count=self.count * factor, weight=self.weight * factor)
+        having = None if self.having is None else self.having * factor
+        return replace(self, count=self.count * factor, weight=self.weight * factor, having=having)
 
     def align(self, classes: Index, cells: Index) -> Counts:
         """Re-index onto a larger set of classes and levels."""
         count = cells.spread(classes.spread(self.count, 0), 1)
         grid = (None, None) if self.n_levels is None else (cells.n_levels, cells.n_right)
-        return Counts(count, classes.spread(self.weight, 0), *grid)
+        having = None if self.having is None else cells.spread(classes.spread(self.having, 0), 1)
+        return Counts(count, classes.spread(self.weight, 0), *grid, having)
 
     def select(self, columns: NDArray[np.intp]) -> Counts:
         """The counts of some columns."""
+        d = self.count.shape[1] if self.n_levels is None else len(self.n_levels)
+        if np.array_equal(columns, np.arange(d)):
+            return self
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, columns]
+        having = self.having
         if self.n_levels is None:
-            return Counts(self.count[:, columns], weight)
+            return Counts(self.count[:, columns], weight, having=None if having is None else having[:, columns])
         ends = np.cumsum(self.n_levels)
         cells = np.concatenate([np.arange(ends[c] - self.n_levels[c], ends[c]) for c in columns])
         n_right = None if self.n_right is None else self.n_right[columns]
-        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right)
+        having = None if having is None else having[:, cells]
+        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right, having)
+
+    @cached_property
+    def cell_total(self) -> Array:
+        """Σ w·x of each cell (m,), all classes together."""
+        return np.asarray(self.count.sum(axis=0))
+
+    def with_cells(self, kept: NDArray[np.bool_]) -> Counts:
+        """The counts of some of the cells of a single column."""
+        having = None if self.having is None else self.having[:, kept]
+        return replace(self, count=self.count[:, kept], n_levels=np.array([kept.sum()], dtype=np.int64), having=having)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
-        grid = {"n_levels": self.n_levels, "n_right": self.n_right}
+        grid = {"n_levels": self.n_levels, "n_right": self.n_right, "having": self.having}
         return {"count": self.count, "weight": self.weight, **{k: v for k, v in grid.items() if v is not None}}
 
     def __repr__(self) -> str:
@@ -319,6 +352,26 @@ class Tally:
         }
         return Tally(schema, classes.spread(self.class_weight, 0), blocks)
 
+    def trimmed(self) -> Tally:
+        """The tally without the words that no row has any more: who takes back a text takes back its words.
+
+        A vocabulary that was chosen stays as it is, and so does one that is hashed.
+        """
+        if isinstance(self.schema.columns, NumberedColumns):
+            return self
+        columns, blocks = list(self.schema.columns), dict(self.blocks)
+        for name, block in self.blocks.items():
+            column = columns[block.columns[0]]
+            if column.tokens is None or column.tokens.is_chosen or not isinstance(column.levels, Vocabulary):
+                continue
+            assert isinstance(block.summary, Counts)
+            used = block.summary.cell_total > 0
+            if not used.all():
+                levels = column.levels.select(used)
+                columns[block.columns[0]] = replace(column, levels=levels).restated()
+                blocks[name] = Block(block.columns, block.summary.with_cells(used))
+        return replace(self, schema=replace(self.schema, columns=tuple(columns)), blocks=blocks)
+
     def select(self, names: Sequence[str]) -> Tally:
         """The tally of some columns, by name: nothing is counted again."""
         place = {column.name: p for p, column in enumerate(self.schema.columns)}
@@ -380,7 +433,7 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
 
 def _poured(mine: Any, theirs: Any) -> Any:
     """Add to a summary that nobody else has seen yet, in place: a large vocabulary has no pages to spare."""
-    if not isinstance(mine, Counts):
+    if not isinstance(mine, Counts) or mine.having is not None:
         return mine + theirs
     np.add(mine.count, theirs.count, out=mine.count)
     return replace(mine, weight=mine.weight + theirs.weight)
@@ -393,7 +446,10 @@ def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: 
 
     def summary(name: str, block: Encoded) -> Block:
         tallied = named_cells(families[name].tally, batch.schema, block.columns, first)
-        return Block(block.columns, tallied(block.x, labels, n_classes))
+        found = tallied(block.x, heard(block.x, labels), n_classes)
+        if isinstance(block.x, Documents):  # all words are cells of one column
+            found = replace(found, n_levels=np.array([block.x.n_columns], dtype=np.int64))
+        return Block(block.columns, found)
 
     blocks = {name: summary(name, block) for name, block in part.blocks.items()}
     return Tally(batch.schema, labels.class_weight(n_classes), blocks)

@@ -176,3 +176,17 @@ def test_the_module_is_the_command_too() -> None:
         [sys.executable, "-m", "tallybayes.cli", "--version"], capture_output=True, text=True, check=False
     )
     assert found.stdout == f"tallybayes {tallybayes.__version__}\n"
+
+
+def test_the_demo_draws_how_the_evidence_adds_up() -> None:
+    found = run("demo", "--plot")
+    drawn = found.stdout.split("log odds of no against yes\n")[1].splitlines()
+    assert [line.split()[:3] for line in drawn[1:3]] == [["outlook", "=", "sunny"], ["humidity", "=", "high"]]
+    at = {line.split()[0]: (line.find("█"), len(line)) for line in drawn[1:4]}
+    assert abs(at["outlook"][1] - at["humidity"][0]) <= 1  # a bar begins where the last one ended
+    assert abs(at["humidity"][1] - at["wind"][0]) <= 1
+    assert "░" in drawn[0]  # the prior speaks against
+    assert max(map(len, drawn)) <= 80
+    assert drawn[-2].split()[:2] == ["no", "0.7954"]
+    vetoed = run("demo", "--plot", "outlook=overcast")
+    assert "+∞" in vetoed.stdout

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, Tokens
 from tallybayes.errors import ColumnWarning, DataError, SchemaError, SettingError, UnlearnError
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.sources.tables import TableBatch
@@ -834,6 +834,7 @@ def test_selected_columns_of_an_array_and_of_a_frame_named_alike() -> None:
 CHANGES: list[dict[str, Any]] = [
     {"kind": {"year": "category"}},
     {"family": {"body_mass_g": "poisson"}},
+    {"kind": {"island": "text"}, "tokens": Tokens(characters=(1, 2))},
     {"drop": ["island"]},
     {"missing": "level"},
     {"unseen": "smooth"},

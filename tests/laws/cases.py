@@ -20,6 +20,7 @@ from tallybayes.families import (
     Bernoulli,
     Binned,
     Categorical,
+    Clues,
     Complement,
     Exponential,
     Family,
@@ -280,6 +281,7 @@ ENTRIES = {
         ),
         holes=False,
     ),
+    "clues": Entry("count", _amounts, DENSE | SPARSE, (Clues(), Clues(0.3, most=1), Clues(1.0, most=2)), holes=False),
     "poisson": Entry("count", _amounts, DENSE | SPARSE, (Poisson(), Poisson(0.0), Poisson(0.3))),
     "hierarchical": Entry(
         "category",

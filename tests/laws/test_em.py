@@ -17,8 +17,8 @@ from tallybayes.model import Model
 from .cases import CASES, CLASSES, FORMED_CASES, Table
 from .compare import assert_same_tally
 
-# Complement weights are no probabilities, and pairs correct those of other columns.
-PROBABLE = [case for case in CASES if case.family.name != "complement" and case.entry.kind != "pair"]
+# Complement weights and clues are no probabilities, and pairs correct those of other columns.
+PROBABLE = [c for c in CASES if c.family.name not in ("complement", "clues") and c.entry.kind != "pair"]
 PRIORS = [{}, {"prior_alpha": 0.5}, {"prior": "uniform"}, {"prior": {"p": 0.5, "q": 0.2, "r": 0.3}}]
 
 

@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, Tokens
 from tallybayes.errors import ColumnWarning
 from tallybayes.evaluate import _dealt, score
 from tallybayes.schema import Schema
@@ -27,12 +27,24 @@ from ..frames import FORMS, birds, needs_pyarrow, taken
 from .compare import assert_same_tally
 
 CLASSES = ["p", "q", "r"]
-KIND = {"city": "category", "flag": "category", "side": "numeric", "mass": "numeric", "visits": "count"}
+KIND = {
+    "city": "category",
+    "flag": "category",
+    "side": "numeric",
+    "mass": "numeric",
+    "visits": "count",
+    "note": "text",
+}
 
 SETTINGS = {
     "plain": {},
-    "shared": {"variance": "shared", "prior": "uniform", "unseen": "smooth"},
-    "rare": {"min_count": 2, "prior_alpha": 0.5, "alpha": {"city": 2.0, "flag": 0.3}},
+    "shared": {"variance": "shared", "prior": "uniform", "unseen": "smooth", "family": {"note": "bernoulli"}},
+    "rare": {
+        "min_count": 2,
+        "prior_alpha": 0.5,
+        "alpha": {"city": 2.0, "flag": 0.3},
+        "family": {"note": "complement"},
+    },
     "holes": {"missing": "level", "prior": {"p": 0.5, "q": 0.2, "r": 0.3}, "alpha": 0.2},
 }
 every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
@@ -40,7 +52,8 @@ every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTI
 
 def naive_bayes(settings):
     # A floor on the variance that is worth its name: rounding is not divided by next to nothing.
-    return NaiveBayes(classical=True, kind=KIND, var_smoothing=0.1, **settings)
+    # The words are hashed: without its row a vocabulary would be smaller, and so would the smoothing.
+    return NaiveBayes(classical=True, kind=KIND, tokens=Tokens(hashed=4), var_smoothing=0.1, **settings)
 
 
 # Two rows of each class without a hole stay in every model: a column that is constant without its row has no spread
@@ -51,6 +64,7 @@ ANCHORS = {
     "side": [-1.0, 0.25, 1.5, 3.0, 2.0, -0.5],
     "mass": [1e4, 1e4 + 2, 1e4 + 7, 1e4 + 1, 1e4 + 3, 1e4 + 4],
     "visits": [1, 0, 2, 5, 3, 4],
+    "note": ["to be", "or not", "to be or", "not to", "be not", "or or to be"],
 }
 N = len(ANCHORS["city"])
 
@@ -70,6 +84,7 @@ def tables(draw, least=2, most=8):
             "side": np.array(column("side", [-2.0, 0.5, 1.0, 3.25]), dtype=float),
             "mass": np.array(column("mass", [1e4, 1e4 + 1, 1e4 + 5]), dtype=float),
             "visits": np.array(column("visits", [0.0, 1.0, 7.0]), dtype=float),
+            "note": column("note", ["", "to to", "be!", "or not to be"]),
         }
     )
     y = np.array([*CLASSES, *CLASSES, *draw(st.lists(st.sampled_from(CLASSES), min_size=n, max_size=n))])

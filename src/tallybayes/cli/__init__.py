@@ -12,22 +12,34 @@ from tallybayes.errors import TallybayesError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 fine, 1 the data is at fault, 2 usage, 130 interrupted."""
-    options = parser().parse_args(arguments)
+    """Run the command line and return its exit code: 0 fine, 1 the data is at fault, 2 usage, 130 interrupted.
+
+    The commands of the spam filter have the codes of filters: 0 spam (or fine), 1 ham, 2 unsure, 3 any error.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    is_mail = "mail" in arguments[:2]
     try:
-        import_module(f"tallybayes.cli.{MODULES[options.command]}").run(options)
+        options = parser().parse_args(arguments)
+    except SystemExit as usage:
+        if is_mail and usage.code == 2:
+            return 3
+        raise
+    code = None
+    try:
+        code = import_module(f"tallybayes.cli.{MODULES[options.command]}").run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has seen enough; nothing is left to be written at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("tallybayes: interrupted; nothing was written", file=sys.stderr)
         return 130
-    except (TallybayesError, OSError) as error:
-        if options.debug:
+    except Exception as error:
+        expected = isinstance(error, (TallybayesError, OSError))
+        if options.debug or not (expected or is_mail):  # a delivery would take the code of a traceback for ham
             raise
-        print(f"tallybayes: {said(error)}", file=sys.stderr)
-        return 1
-    return 0
+        print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{said(error)}", file=sys.stderr)
+        return 3 if is_mail else 1
+    return code or 0
 
 
 def said(error: Exception) -> str:

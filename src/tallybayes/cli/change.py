@@ -8,8 +8,6 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-import numpy as np
-
 from tallybayes import storage
 from tallybayes.audit import Receipt
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, read_model, rows_of, target_of
@@ -43,7 +41,7 @@ def unlearn(options: argparse.Namespace) -> None:
     """Forget rows, with a receipt."""
     model, saved = read_model(options.model)
     learned = _counted(model, saved, options)
-    after = model.tally - learned.tally
+    after = (model.tally - learned.tally).trimmed()
     receipt = Receipt.between(model.tally, after, dict(zip(learned.tally.schema.classes, learned.n_rows, strict=True)))
     if not after.class_weight.any():
         raise UnlearnError("nothing would be left of the model; delete the file instead")
@@ -93,19 +91,8 @@ def _counted(model: Model, saved: Saved | None, options: argparse.Namespace) -> 
 
 
 def _write(model: Model, saved: Saved | None, path: str, options: argparse.Namespace) -> None:
-    storage.write(model, path, None if saved is None else _grown(saved, model))
+    storage.write(model, path, None if saved is None else saved.grown(model))
     note(f"written to {path}", options)
-
-
-def _grown(saved: Saved, model: Model) -> Saved:
-    """The estimator with the classes that the model has now."""
-    fitted: dict[str, Any] = {name: value for name, value in saved.fitted.items() if name != "receipt_"}
-    fitted["classes_"] = np.array(model.schema.classes)
-    params = dict(saved.params)
-    if model.settings.calibration is None and params.get("calibration"):
-        params["calibration"] = None
-        fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
-    return replace(saved, params=params, fitted=fitted)
 
 
 def _tell(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:

@@ -10,14 +10,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen
 from tallybayes.datasets import tennis
 from tallybayes.errors import DataError, SettingError
-from tallybayes.explain import Worked, level_ratios, prior_ratios, worked
+from tallybayes.explain import Explanation, Worked, explain, level_ratios, prior_ratios, worked
 from tallybayes.families import Categorical
 from tallybayes.model import Model
 from tallybayes.settings import Settings
 from tallybayes.sources import Tally
+from tallybayes.sources.tables import TableBatch, read_table
 
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
 
@@ -32,7 +34,10 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(work.as_dict(), indent=2))
         return
-    show(model, work, Screen(highlight=False))
+    show(model, work, screen := Screen(highlight=False))
+    if options.plot:
+        screen.print()
+        waterfall(drawn(model, day), screen)
 
 
 def learn_tennis(alpha: float) -> Model:
@@ -41,6 +46,13 @@ def learn_tennis(alpha: float) -> Model:
     played = days.pop("play")
     table, family = np.array(list(days.values()), dtype=object).T, Categorical(alpha=alpha)
     return Model(Settings({family.name: family}), Tally.of(table, played, family, names=list(days)))
+
+
+def drawn(model: Model, day: dict[str, str]) -> Explanation:
+    """The same day as evidence."""
+    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    values = {**dict.fromkeys(model.schema.names), **day}
+    return explain(model, TableBatch(model.schema, read_table([values]), places), values)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -9,10 +9,12 @@ from typing import Any
 
 from rich import box
 from rich.table import Table as Grid
+from rich.text import Text
 
+from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.errors import DataError
-from tallybayes.explain import Step, explain, steps
+from tallybayes.explain import FAINT, Step, explain, steps
 from tallybayes.files import as_learned, settled
 from tallybayes.model import Model
 from tallybayes.sources.tables import Table, TableBatch, read_table
@@ -32,10 +34,15 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]
         print_json(found.as_dict() | ({"work": calculation} if worked else {}))
-    elif options.work:
+        return
+    if options.work:
         _by_hand(model, worked, found.posterior, console())
-    else:
+    if options.plot:
+        waterfall(found, console())
+    elif not options.work:
         _chart(str(found), console())
+        for words in (evidence.words for evidence in found.evidence if evidence.words is not None):
+            _marked(words.pieces, console())
 
 
 def _typed(model: Model, texts: Sequence[str]) -> Table:
@@ -67,6 +74,19 @@ def _chart(text: str, screen: Screen) -> None:
     """The bars of an explanation: what speaks for the class in green, what speaks against it in red."""
     for line in text.splitlines():
         screen.print(line, style="green" if line.endswith("█") else "red" if line.endswith("░") else None)
+
+
+def _marked(pieces: Sequence[tuple[str, float]], screen: Screen) -> None:
+    """The text itself, its words in the same colours, the strongest in bold."""
+    largest = max((abs(amount) for _, amount in pieces), default=0.0)
+    if not largest or not screen.is_terminal:  # without colours it would be the text once more
+        return
+    shown = Text()
+    for piece, amount in pieces:
+        style = f"{'bold ' if 2 * abs(amount) > largest else ''}{'green' if amount > 0 else 'red'}"
+        shown.append(piece, style if abs(amount) > FAINT * largest else None)
+    screen.print()
+    screen.print(shown)
 
 
 def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], screen: Screen) -> None:

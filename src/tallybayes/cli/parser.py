@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 from tallybayes import __version__
+from tallybayes.cli import mail_parser
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
 MODULES: dict[str, str] = {}  # the module that runs a command
@@ -93,7 +94,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     _labels(parser, required=True)
     parser.add_argument("-o", "--output", metavar="MODEL", help="write the model to this file")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="leave a column out")
-    kinds = "numeric, category, boolean, count or ignored"
+    kinds = "numeric, category, boolean, count, text or ignored"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
         "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="a distribution"
@@ -154,6 +155,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (the runner-up)")
     parser.add_argument("--work", action="store_true", help="the calculation by hand, as in a lecture")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     _talk(parser)
 
 
@@ -195,6 +197,42 @@ def _merge(parser: argparse.ArgumentParser) -> None:
 def _show(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _talk(parser)
+
+
+@command(
+    "report", "report", "write a page on a model: how good it is, what each column says, and a what-if",
+    "tallybayes report loans.tally --data loans.csv -o report.html",
+)  # fmt: skip
+def _report(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--data", metavar="DATA", help="the file that was learned, to judge the model by leave-one-out")
+    parser.add_argument("--test", action="store_true", help="the data are other rows than those that were learned")
+    parser.add_argument(
+        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+    )
+    _labels(parser)
+    parser.add_argument("--title", help="what the page is called")
+    parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the page (report.html)")
+    _talk(parser)
+
+
+@command(
+    "serve", "serve", "serve models: a what-if page and a JSON API",
+    "tallybayes serve loans.tally --port 8000",
+)  # fmt: skip
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="model files; they are read again when they change")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+    parser.add_argument("--learn", action="store_true", help="let rows be learned and unlearned; needs a token")
+    parser.add_argument(
+        "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
+    )
+    parser.add_argument("--max-rows", type=int, default=100_000, metavar="N", help="rows of one request (100000)")
+    parser.add_argument(
+        "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of one request (50000000)"
+    )
+    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
 
 
 @command(
@@ -240,6 +278,14 @@ def _written(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
+    "mail", "mail", "a spam filter for mailboxes and deliveries",
+    "tallybayes mail train --spam ~/Maildir/.Junk --ham ~/Maildir; each command has a --help of its own",
+)  # fmt: skip
+def _mail(parser: argparse.ArgumentParser) -> None:
+    mail_parser.fill(parser)
+
+
+@command(
     "demo", "demo", "the tennis example of every lecture, with its tables and one prediction worked out",
     "tallybayes demo --alpha 1 outlook=overcast wind=strong",
 )  # fmt: skip
@@ -247,6 +293,7 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     day = "outlook=sunny temperature=cool humidity=high wind=strong"
     parser.add_argument("values", nargs="*", metavar="COLUMN=VALUE", help=f"the day to predict (default: {day})")
     parser.add_argument("--alpha", type=float, default=0.0, help="pseudocount: 0 is maximum likelihood, 1 is Laplace")
+    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
     parser.add_argument("--json", action="store_true", help="print the worked prediction as JSON")
 
 

@@ -17,9 +17,11 @@ import numpy as np
 from rich.console import Console
 
 from tallybayes.errors import DataError
+from tallybayes.files import labelled_rows
 from tallybayes.model import Model
 from tallybayes.schema import Column, Level
 from tallybayes.sources.files import COMPRESSED, File, open_file
+from tallybayes.sources.tables import TableBatch
 from tallybayes.storage import Saved, read_all
 
 
@@ -130,10 +132,26 @@ def target_of(saved: Saved | None, options: argparse.Namespace) -> str:
     return target
 
 
+def judged_rows(file: File, model: Model, saved: Saved | None, options: argparse.Namespace, most: int) -> TableBatch:
+    """Labelled rows of a file to judge a model by, at most so many, drawn at random."""
+    rows, n_rows, n_unlabelled = labelled_rows(
+        file, model.schema, model.tally, target_of(saved, options), options.weight, most
+    )
+    if n_unlabelled and options.unlabelled == "error":
+        raise DataError(
+            f"{n_unlabelled:,} rows of {file.name} have no label; leave them out, or use --unlabelled ignore"
+        )
+    if rows.n_rows < n_rows - n_unlabelled:
+        note(f"judged on {rows.n_rows:,} of the {n_rows:,} rows, drawn at random", options)
+    return rows
+
+
 def value_of(column: Column, text: str) -> Any:
-    """What was typed, as the column knows it: a number, one of the levels, or nothing."""
+    """What was typed, as the column knows it: a text, a number, one of the levels, or nothing."""
     if text == "":
         return None
+    if column.kind == "text":
+        return text
     if column.levels is None:
         try:
             return float(text)

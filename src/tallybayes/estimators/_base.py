@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -178,7 +179,8 @@ class BaseNB(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         self._refuse_guesses("unlearn")
         with unchanged_on_error(self):
             batch, _ = self._labelled(X, y, sample_weight, self.classes_)
-            before, self.model_ = self.model_, self.model_.unlearn(batch, self.n_jobs)
+            before, after = self.model_, self.model_.unlearn(batch, self.n_jobs)
+            self.model_ = replace(after, tally=after.tally.trimmed())
             assert batch.labels is not None
             self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
         return self
@@ -376,6 +378,21 @@ class BaseNB(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         self._refuse_components("leave_one_out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
+
+    def labelled_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Return rows and their labels as the model reads them, for what looks at the rows behind a picture.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as `fit` takes them.
+
+        Returns
+        -------
+        Rows
+        """
+        check_is_fitted(self)
+        return self._labelled(X, y, sample_weight, self.classes_, learning=False)[0]
 
     def evaluate(
         self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "leave-one-out", seed: int = 0

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from tallybayes.batch import Array, Rows
+from tallybayes import em
+from tallybayes.batch import Array, Batch, Rows
 from tallybayes.errors import NotAvailableError
 from tallybayes.estimators._base import BaseNB, given_prior
 from tallybayes.model import Model
 from tallybayes.settings import Prior, Settings
-from tallybayes.smoothing import best_alpha
+from tallybayes.smoothing import best_alpha, with_alpha
 
 
 def _all_is_given(estimator: Any) -> bool:
@@ -79,6 +80,14 @@ class DiscreteNB(BaseNB):
             self.alpha_ = best_alpha(self.model_, self._block, batch, self.n_jobs)
             settings = Settings({self._block: self._family()}, self.model_.settings.prior, float(self.prior_alpha))
             self.model_ = Model(settings, self.model_.tally)
+
+    def _with_chosen_alpha(self, start: Model, rows: Batch) -> Model:
+        if not isinstance(self.alpha, str):
+            return start
+        starts = {alpha: with_alpha(start, self._block, alpha) for alpha in em.ALPHAS}
+        weight = 1.0 if isinstance(self.unlabelled_weight, str) else float(self.unlabelled_weight)
+        self.alpha_ = em.best_alpha(starts, em.weighing(rows, weight), self._learned)
+        return starts[self.alpha_]
 
     @property
     def class_log_prior_(self) -> Array:

@@ -152,6 +152,7 @@ class LearnsUnlabelled:
         assert rows.labels.codes is not None
         if known is not None:
             rows = replace(rows, labels=Labels(np.where(known, rows.labels.codes, em.UNKNOWN), rows.labels.weight))
+        start = self._with_chosen_alpha(start, rows)
         rows = em.weighing(rows, self._chosen_weight(start, rows))
         group = None
         if self.components_per_class > 1:
@@ -170,16 +171,19 @@ class LearnsUnlabelled:
         if self.keep_responsibilities:
             self.responsibilities_ = em.responsibilities(model, rows, group)
 
+    def _with_chosen_alpha(self, start: Model, rows: Batch) -> Model:
+        """Hook for ``alpha="auto"``: the start whose smoothing suits all rows, not only the labelled ones."""
+        return start
+
     def _chosen_weight(self, start: Model, rows: Batch) -> float:
         """How much an unlabelled row counts beside a labelled one."""
         if not isinstance(self.unlabelled_weight, str):
             return float(self.unlabelled_weight)
-
-        def learned(begun: Model, weighed: Batch) -> em.Learned:
-            return self._climb(components.widened(begun, weighed), weighed)
-
-        self.unlabelled_weight_ = em.best_weight(start, rows, learned)
+        self.unlabelled_weight_ = em.best_weight(start, rows, self._learned)
         return self.unlabelled_weight_
+
+    def _learned(self, start: Model, rows: Batch) -> em.Learned:
+        return self._climb(components.widened(start, rows), rows)
 
     def _climb(self, start: Model, rows: Batch, group: Any = None, report: em.Report | None = None) -> em.Learned:
         steps = {"max_iter": int(self.max_iter), "tol": float(self.tol)}

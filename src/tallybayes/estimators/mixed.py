@@ -22,8 +22,17 @@ from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
 from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import CalibrationReport, score
-from tallybayes.explain import Explanation, explain
-from tallybayes.families import Categorical, Family, Gaussian, Hierarchical, Multinomial, Poisson
+from tallybayes.explain import Explanation, TopWord, explain, top_words
+from tallybayes.families import (
+    Bernoulli,
+    Categorical,
+    Complement,
+    Family,
+    Gaussian,
+    Hierarchical,
+    Multinomial,
+    Poisson,
+)
 from tallybayes.families._family import for_columns
 from tallybayes.files import is_source
 from tallybayes.model import Model
@@ -35,10 +44,13 @@ from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
 from tallybayes.settings import EvidenceWeights, Prior, Settings
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.columns import Overrides, blocks_of, grown, inferred, matched, split_target
+from tallybayes.sources.columns import Overrides, grown, inferred, matched, split_target
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
+from tallybayes.tokens import USUAL, Tokens
+
+TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
 
 
 class NaiveBayes(BaseNB):
@@ -49,11 +61,14 @@ class NaiveBayes(BaseNB):
 
     Parameters
     ----------
-    kind : mapping of column to {"numeric", "category", "boolean", "count", "ignored"}, optional
+    kind : mapping of column to {"numeric", "category", "boolean", "count", "text", "ignored"}, optional
         What columns are, where the inference is wrong.
     family : mapping of column to str, optional
         The distribution of columns, where another than the chosen one is wanted: "gaussian", "kernel", "binned",
-        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial".
+        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial"; of
+        text "multinomial", "bernoulli" or "complement".
+    tokens : Tokens or mapping of column to Tokens, optional
+        How text is cut into words.
     drop : list of str, optional
         Columns to leave out.
     missing : {"ignore", "level"} or mapping of column to these, default="ignore"
@@ -69,9 +84,10 @@ class NaiveBayes(BaseNB):
     numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
         The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
         leave-one-out, and says so in `schema_`.
-    weights : {"auto", "learn"}, optional, default="auto"
+    weights : {"auto", "learn", "words"}, optional, default="auto"
         Learn how much of each column's evidence is to be believed, so that columns that say the same are not counted
-        twice; "auto" keeps the weights only if leave-one-out improves beyond noise, None believes everything.
+        twice; "auto" keeps the weights only if leave-one-out improves beyond noise, "words" also learns one for each
+        word of a text, None believes everything.
     pairs : {"auto"}, int or list of pairs of columns, default="auto"
         Columns that are also taken together, two at a time: those that improve leave-one-out, at most so many of
         them (0 for none), or the given ones.
@@ -154,13 +170,14 @@ class NaiveBayes(BaseNB):
         **BaseNB._parameter_constraints,
         "kind": [Mapping, None],
         "family": [Mapping, None],
+        "tokens": [Tokens, Mapping, None],
         "drop": ["array-like", None],
         "missing": [StrOptions({"ignore", "level"}), Mapping],
         "unseen": [StrOptions({"ignore", "smooth"})],
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
         "numeric": [StrOptions({"auto", *NUMERIC})],
-        "weights": [StrOptions({"auto", "learn"}), None],
+        "weights": [StrOptions({"auto", "learn", "words"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -177,6 +194,7 @@ class NaiveBayes(BaseNB):
         *,
         kind: Any = None,
         family: Any = None,
+        tokens: Any = None,
         drop: Any = None,
         missing: Any = "ignore",
         unseen: Any = "ignore",
@@ -205,6 +223,7 @@ class NaiveBayes(BaseNB):
     ) -> None:
         self.kind = kind
         self.family = family
+        self.tokens = tokens
         self.drop = drop
         self.missing = missing
         self.unseen = unseen
@@ -285,7 +304,7 @@ class NaiveBayes(BaseNB):
             past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
             tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
             expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
-            known = Schema(tally.schema.columns, united(tally.schema.classes, expected))
+            known = Schema(tally.schema.columns, tuple(united(tally.schema.classes, expected)))
             self._adopt(tally.align(known), like=seen)
         return self
 
@@ -296,7 +315,7 @@ class NaiveBayes(BaseNB):
         return split_target(X, y)
 
     def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Table:
-        return read_table(X).take(rows)
+        return self._read(X).take(rows)
 
     def _one_target(self, y: Any, target: str | None) -> Any:
         if y is not None and target is not None:
@@ -307,9 +326,9 @@ class NaiveBayes(BaseNB):
         settings = self._settings(batch.schema)
         settings.log_prior(batch.schema, np.ones(len(self.classes_)))  # a bad prior fails before any row is counted
         # Weights and pairs are fitted to labels; what unlabelled rows are shared by has to be a likelihood.
-        classical = self.classical or self.unlabelled == "em"
+        classical = self._is_textbook
         few = batch.n_rows < LEAST_ROWS
-        if few and not classical and (self.weights == "learn" or not isinstance(self.pairs, (str, int))):
+        if few and not classical and (self.weights in ("learn", "words") or not isinstance(self.pairs, (str, int))):
             warnings.warn(
                 f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
                 UserWarning,
@@ -330,16 +349,18 @@ class NaiveBayes(BaseNB):
             self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
             settings = self._settings(schema)
         family = self._overrides().family
-        for name, places in blocks_of(schema, family).items():
+        for name, places in self._overrides().places(schema).items():
             for j, p in enumerate(places):
                 column = schema.columns[p]
                 smoothed = self.alpha is not None and name == "categorical"
-                if smoothed or column.name in family or column.kind == "count":
+                if smoothed or column.name in family or column.kind in ("count", "text"):
                     told[column.name] = for_columns(settings.families[name], [j])
         category = (
             Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
         )
-        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs)
+        texts = frozenset(column.name for column in schema.columns if column.kind == "text")
+        free = texts if self.alpha is None else frozenset()
+        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs, free)
 
     def _labelled(
         self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
@@ -348,7 +369,7 @@ class NaiveBayes(BaseNB):
             self._target = y
             X, y = split_target(X, y)
         labels = check_target(y)
-        table = read_table(X)
+        table = self._read(X)
         if table.n_rows != len(labels):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: [{table.n_rows}, {len(labels)}]"
@@ -374,7 +395,7 @@ class NaiveBayes(BaseNB):
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
-        table = read_table(X)
+        table = self._read(X)
         if table.n_rows == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
@@ -382,8 +403,18 @@ class NaiveBayes(BaseNB):
             )
         return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
 
+    def _read(self, X: Any) -> Table:
+        """Hook for what else than tables may be learned."""
+        return read_table(X)
+
     def _overrides(self) -> Overrides:
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha)
+        texts = (Tokens(), "multinomial") if self._is_textbook else (USUAL, "complement")
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
+
+    @property
+    def _is_textbook(self) -> bool:
+        """Whether every column's evidence is to be a likelihood: what unlabelled rows are shared by has to be one."""
+        return bool(self.classical or self.unlabelled == "em")
 
     def _remembered(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
@@ -402,11 +433,16 @@ class NaiveBayes(BaseNB):
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
         plan = getattr(self, "_plan", None)
-        return blocks_of(schema, self._overrides().family) if plan is None else plan.places(schema)
+        return self._overrides().places(schema) if plan is None else plan.places(schema)
 
     def _settings(self, schema: Schema) -> Settings:
-        """How the parameters say the tally of such columns is to be read."""
-        places, calibrated = blocks_of(schema, self._overrides().family), getattr(self, "_calibration", None)
+        """How the tally of such columns is to be read."""
+        plan, base = getattr(self, "_plan", None), self._base_settings(schema)
+        return base if plan is None else plan.settings(schema, base)
+
+    def _base_settings(self, schema: Schema) -> Settings:
+        """The same as far as the parameters say it."""
+        places, calibrated = self._overrides().places(schema), getattr(self, "_calibration", None)
         alphas = self._overrides().alpha
         general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
         general = 1.0 if self.alpha is None else general
@@ -423,10 +459,13 @@ class NaiveBayes(BaseNB):
         }
         families |= {name: family for name, family in NUMERIC.items() if name not in families}
         families["hierarchical"] = Hierarchical(unseen=self.unseen)
+        documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+        for block, at in places.items():
+            if schema.columns[at[0]].kind == "text":
+                chosen = block.split(":")[0]
+                families[block] = documents[chosen](TEXT_ALPHA[chosen] if self.alpha is None else alpha(block))
         prior: Prior = self.prior
-        base = Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
-        plan = getattr(self, "_plan", None)
-        return base if plan is None else plan.settings(schema, base)
+        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
 
     def _set_prior(self, prior: Any) -> None:
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
@@ -459,7 +498,7 @@ class NaiveBayes(BaseNB):
         smaller = clone(self).set_params(calibration=None)  # it was fitted to the evidence of all columns
         vars(smaller).update(self._remembered())
         names = set(columns := list(columns))
-        for option in ("kind", "family", "missing", "alpha"):
+        for option in ("kind", "family", "missing", "alpha", "tokens"):
             given = getattr(self, option)
             if isinstance(given, Mapping):
                 setattr(smaller, option, {name: value for name, value in given.items() if str(name) in names})
@@ -564,7 +603,7 @@ class NaiveBayes(BaseNB):
         estimator = cls(**params)
         estimator._validate_params()
         estimator._refuse_auto("a tally alone")
-        if set(tally.blocks) - set(blocks_of(tally.schema, estimator._overrides().family)):
+        if set(tally.blocks) - set(estimator._overrides().places(tally.schema)):
             estimator._plan = Plan.of_tally(tally)
         estimator._adopt(tally)
         return estimator
@@ -612,6 +651,26 @@ class NaiveBayes(BaseNB):
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against)
+
+    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
+        """Return the words that mark a class: frequent in it, and more so than in the others.
+
+        Parameters
+        ----------
+        label : class label
+        n : int, default=20
+            How many.
+        column : str, optional
+            The column of text; the first if there are several.
+
+        Returns
+        -------
+        tuple of TopWord
+            The most telling first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
+        """
+        check_is_fitted(self)
+        self._refuse_components("top_words")
+        return top_words(self.model_, label, n, column)
 
     def predict_file(self, source: Any, out: Any, **options: Any) -> int:
         """Write the predictions for a file to another, in constant memory.

@@ -12,12 +12,14 @@ from tallybayes import estimators
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators.mixed import NaiveBayes
+from tallybayes.estimators.text import TextNB
 from tallybayes.model import Model
 from tallybayes.schema import NumberedColumns
 from tallybayes.storage import Saved, read_all
 
 ESTIMATORS: dict[str, type[BaseNB]] = {
     "NaiveBayes": NaiveBayes,
+    "TextNB": TextNB,
     **{name: getattr(estimators, name) for name in estimators.__all__},
 }
 
@@ -79,7 +81,7 @@ def _made(model: Model, saved: Saved) -> BaseNB:
     classes = getattr(estimator, "classes_", None)
     if not isinstance(classes, np.ndarray) or classes.tolist() != list(model.schema.classes):
         raise ModelFileError("its estimator has other classes than its model")
-    if cls is not NaiveBayes and set(model.tally.blocks) != {cls._block}:
+    if not issubclass(cls, NaiveBayes) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
     names = getattr(estimator, "feature_names_in_", None)
     n_pairs = len(model.tally.blocks["pair"].columns) if "pair" in model.tally.blocks else 0  # always the last columns

@@ -4,6 +4,7 @@ from tallybayes.families._family import Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
+from tallybayes.families.clues import Clues
 from tallybayes.families.complement import Complement
 from tallybayes.families.exponential import Exponential
 from tallybayes.families.gaussian import Gaussian
@@ -24,6 +25,7 @@ FAMILIES: dict[str, type] = {
         Categorical,
         Multinomial,
         Complement,
+        Clues,
         Poisson,
         Hierarchical,
         Kernel,
@@ -36,7 +38,7 @@ FAMILIES: dict[str, type] = {
     )
 }
 
-DOCUMENTS = frozenset({"multinomial", "complement"})  # families to which all columns of a block are one thing
+DOCUMENTS = frozenset({"multinomial", "complement", "clues"})  # families to which all columns of a block are one thing
 
 __all__ = [
     "DOCUMENTS",
@@ -44,6 +46,7 @@ __all__ = [
     "Bernoulli",
     "Binned",
     "Categorical",
+    "Clues",
     "Complement",
     "Exponential",
     "Family",

@@ -6,7 +6,7 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column, pseudocounts, totals
+from tallybayes.families._family import left_of, per_column, pseudocounts, quiet_log, totals
 from tallybayes.families._linear import Linear, Slopes, sparse_of
-from tallybayes.families.multinomial import bag_of_words, log_shares, mean_length, sample_words
+from tallybayes.families.multinomial import (
+    Entry,
+    bag_of_words,
+    inverse_frequency,
+    log_shares,
+    mean_length,
+    refuse_idf,
+    sample_words,
+)
 from tallybayes.tally import Counts
 
 
@@ -39,7 +47,7 @@ class Rivals(Linear):
     @cached_property
     def word_total(self) -> Array:
         """How often each word (V,) occurs in all classes."""
-        return np.asarray(self.count.sum(axis=1))
+        return self.summary.cell_total
 
     @cached_property
     def other_total(self) -> Array:
@@ -68,6 +76,9 @@ class Complement:
         Pseudocount of every word; one number, or one a column.
     norm : bool, default=False
         Divide the weights of a class by their sum.
+    idf : bool, default=False
+        Multiply the counts of a word by log((1 + n) / (1 + d)) + 1, where d of the n rows have the word. The tally
+        stays as it was counted, so that rows can come and go.
 
     Examples
     --------
@@ -81,12 +92,17 @@ class Complement:
 
     alpha: float | tuple[float, ...] = 1.0
     norm: bool = False
+    idf: bool = False
     name: ClassVar[str] = "complement"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
-        return bag_of_words(x, labels, n_classes)
+        return bag_of_words(x, labels, n_classes, self.idf)
 
     def estimate(self, summary: Counts) -> Rivals:
+        if self.idf:
+            rarity = inverse_frequency(summary)
+            plain = replace(self, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
+            return replace(plain.weighed(rarity), summary=summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
         weight = log_shares(summary.count.T, alpha, of_others=True, finish=_turn)
         if self.norm:
@@ -102,9 +118,27 @@ class Complement:
 
     def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""
+        refuse_idf(self.idf)
         sums = params.sums if self.norm else np.zeros((2, len(summary.count)))
         args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
+
+    def each_word_without(self, summary: Counts, params: Rivals, x: Csr, labels: Labels) -> Array:
+        """What each entry says (nnz, K), its row left out of the words of the others."""
+        refuse_idf(self.idf)
+        if self.norm:
+            raise NotAvailableError("words have no weights of their own where they are divided by their sum")
+        entries = Entry.of(x, labels)
+        taken, in_all = (
+            np.repeat(each[:, None], len(summary.count), axis=1) for each in (entries.taken, entries.taken_in_all)
+        )
+        rows = np.arange(len(taken))
+        taken[rows, entries.own] = in_all[rows, entries.own] = 0.0  # they are no others of their own class
+        have = np.maximum(params.word_total[x.column, None] - params.count[x.column], 0.0)
+        share = quiet_log(left_of(have, taken) + params.alpha[x.column, None])
+        share -= quiet_log(left_of(params.other_total[None], in_all) + params.alpha.sum())
+        _turn(share)
+        return share * x.data[:, None]
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(

@@ -7,7 +7,7 @@ classes: it is `log_base`, and counts for P(x) but not for the decision.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Labels
-from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, totals, weighed_logs
+from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, quiet_log, totals, weighed_logs
 from tallybayes.families._linear import (
     Linear,
     Slopes,
@@ -54,6 +54,9 @@ class Multinomial:
         Pseudocount of every word; one number, or one a column.
     document_length : float, optional
         Scale the counts of each row so that they sum to this: a long document then says no more than a short one.
+    idf : bool, default=False
+        Multiply the counts of a word by log((1 + n) / (1 + d)) + 1, where d of the n rows have the word. The tally
+        stays as it was counted, so that rows can come and go.
 
     Examples
     --------
@@ -67,12 +70,17 @@ class Multinomial:
 
     alpha: float | tuple[float, ...] = 1.0
     document_length: float | None = None
+    idf: bool = False
     name: ClassVar[str] = "multinomial"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
-        return bag_of_words(of_length(x, self.document_length), labels, n_classes)
+        return bag_of_words(of_length(x, self.document_length), labels, n_classes, self.idf)
 
     def estimate(self, summary: Counts) -> Words:
+        if self.idf:
+            rarity = inverse_frequency(summary)
+            plain = replace(self, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
+            return replace(plain.weighed(rarity), summary=summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
         log_theta = log_shares(summary.count.T, alpha)
         if alpha.min(initial=1.0) > 0:  # nothing has probability zero
@@ -88,6 +96,7 @@ class Multinomial:
 
     def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
+        refuse_idf(self.idf)
         x = of_length(x, self.document_length)
         out, k, n_words = params.log_prob(x), labels.codes, summary.count.shape[1]
         words, length = kernels.words_without(sparse_of(x), labels, summary.count.T, pseudocounts(self.alpha))
@@ -99,7 +108,22 @@ class Multinomial:
         out[np.arange(len(out)), k] = own
         return out
 
+    def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
+        """What each entry says (nnz, K), its row left out of the summary."""
+        assert labels.codes is not None
+        refuse_idf(self.idf)
+        x = sparse_of(of_length(x, self.document_length))
+        entries = Entry.of(x, labels)
+        said = params.finite.slope[x.column]
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
+        mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
+        said[np.arange(len(said)), entries.own] = quiet_log(have) - quiet_log(mass)
+        return said * x.data[:, None]
+
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        if self.idf:
+            raise NotAvailableError("counts times idf rank classes, they are no probability of x; use idf=False")
         x = of_length(x, self.document_length)
         return log_factorials(row_totals(x)[:, None]) - log_factorials(x)
 
@@ -126,6 +150,23 @@ class Multinomial:
         )
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What an entry's row takes with it when it is left out."""
+
+    own: NDArray[Any]  # (nnz,) class of the row
+    taken: Array  # (nnz,) weight of the entry
+    taken_in_all: Array  # (nnz,) of all entries of its row
+
+    @classmethod
+    def of(cls, x: Csr, labels: Labels) -> Entry:
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.start))
+        taken = labels.weight[row] * x.data
+        assert labels.codes is not None
+        in_all: Array = np.bincount(row, taken, x.shape[0]).astype(np.float64, copy=False)
+        return cls(labels.codes[row], taken, in_all[row])
+
+
 def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr:
     """The rows with their counts scaled to one sum; empty rows stay empty, and bad counts are left for the kernels."""
     if length is None:
@@ -141,10 +182,24 @@ def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr
     return Csr(values * np.repeat(length / np.where(total > 0, total, 1.0), entries), x.column, x.start, x.n_columns)
 
 
-def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, idf: bool = False) -> Counts:
     """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no holes."""
     count, _ = kernels.event_sums(x, labels, n_classes, None, holes=False)
-    return Counts(count, labels.class_weight(n_classes)[:, None])
+    having = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)[0] if idf else None
+    return Counts(count, labels.class_weight(n_classes)[:, None], having=having)
+
+
+def inverse_frequency(summary: Counts) -> Array:
+    """log((1 + n) / (1 + d)) + 1 of each word (V,), of n rows of which d have it."""
+    if summary.having is None:
+        raise DataError("the tally does not say in how many rows each word is; count again with idf=True")
+    return np.asarray(np.log((1.0 + summary.weight.sum()) / (1.0 + summary.having.sum(axis=0))) + 1.0)
+
+
+def refuse_idf(idf: bool) -> None:
+    """Leaving a row out changes how frequent its words are, and with it the weight of every word of every class."""
+    if idf:
+        raise NotAvailableError("leave-one-out is exact and fast without idf only; use idf=False")
 
 
 def log_shares(

@@ -13,27 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.batch import Array, Batch
+from tallybayes.batch import Array, Batch, Csr
 from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
-from tallybayes.model import Model
+from tallybayes.model import WORDY, Model
 from tallybayes.plan import NUMERIC, Plan
 from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
-from tallybayes.schema import Column, Schema, plural
-from tallybayes.settings import EvidenceWeights, Settings
+from tallybayes.planning.words import MOST_TERMS, WordEvidence, learn_words
+from tallybayes.schema import Column, Schema, block_of, plural
+from tallybayes.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
+from tallybayes.tokens import Vocabulary
 
 JUDGED_ROWS = 10_000  # rows on which families are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
+TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
+ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # pseudocounts of words that are tried
+TEXT_JUDGED = 20_000  # left-out texts, times classes, on which they are compared
 NO_WEIGHT = 1e-3  # pairs that weigh less are left out
 
-Weights = Literal["auto", "learn"] | None
+Weights = Literal["auto", "learn", "words"] | None
 Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
 
 
@@ -46,6 +51,7 @@ class Wishes:
     told: Mapping[str, Family] | None = None  # families of single columns
     weights: Weights = "auto"
     pairs: Pairs = "auto"
+    smoothed: frozenset[str] = frozenset()  # texts whose pseudocount is to be chosen
 
 
 def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None = None) -> tuple[Plan, Model]:
@@ -68,7 +74,12 @@ def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None =
     """
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
-        return _made(batch, base, wishes, n_jobs)
+        plan, model = _made(batch, base, wishes, n_jobs)
+        if wishes.weights != "words" or model.settings.weights is None:
+            return plan, model
+        for name in [n for n, b in model.tally.blocks.items() if model.schema.columns[b.columns[0]].kind == "text"]:
+            plan, model = _with_word_weights(plan, model, batch, name, n_jobs)
+        return plan, model
 
 
 def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None) -> tuple[Plan, Model]:
@@ -90,8 +101,11 @@ def _made(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None)
     # A document is one thing: its evidence is that of all its columns, and has one weight.
     blocks = model.tally.blocks.items()
     used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
-    most = weighing.MOST_CELLS // (model.n_classes * (len(used) + asked))
+    texts = [model.schema.columns[p].name for p in used if model.schema.columns[p].kind == "text"]
+    most = weighing.MOST_CELLS // (model.n_classes * (len(used) + asked + TEXT_CELLS * len(texts)))
     sample = _thinned(batch, min(LEARNED_ROWS, max(most, 1000)))
+    for name in texts:
+        plan, model = _smoothed(plan, model, sample, base, name, wishes)
     rows = _left_out(model, sample, plan.places(model.schema), used)
     if not np.isfinite(rows.terms).all():
         note = "weights need evidence that is never infinite: use alpha > 0"
@@ -150,9 +164,10 @@ def _columns(
             places.setdefault(name, []).append(p)
     for p, column in enumerate(columns):
         if column.name in families:
-            places.setdefault(_counted_as(families[column.name].name), []).append(p)
+            places.setdefault(block_of(column, _counted_as(families[column.name].name)), []).append(p)
     counting: dict[str, Any] = {"hierarchical": Hierarchical(), **numeric}
-    counting |= {f.name: f for f in families.values() if f.name not in counting}
+    chosen = ((block_of(c, families[c.name].name), families[c.name]) for c in columns if c.name in families)
+    counting |= {block: family for block, family in chosen if block not in counting}
     tally = count(replace(batch, schema=tried, places=places), counting, n_jobs)
     sample = _thinned(replace(batch, schema=tried, places=places), JUDGED_ROWS)
     assert sample.labels is not None
@@ -216,6 +231,95 @@ def _thinned(batch: TableBatch, most: int) -> TableBatch:
     """At most so many rows, evenly spread."""
     step = max(1, -(-batch.n_rows // most))
     return batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
+
+
+# ---------------------------------------------------------------------------------------------- text
+
+
+def _smoothed(
+    plan: Plan, model: Model, sample: TableBatch, base: Settings, text: str, wishes: Wishes
+) -> tuple[Plan, Model]:
+    """The plan and the model with the pseudocount of a text's words under which left-out texts are foretold best.
+
+    Each is judged with the weights of the prior and of the text that suit it: what they are does not change the order
+    of the words, and they are learned afterwards anyhow.
+    """
+    (p,) = (p for p, column in enumerate(model.schema.columns) if column.name == text)
+    family: Any = plan.families[text]
+    if text not in wishes.smoothed or getattr(family, "idf", False):
+        return plan, model
+    few = _thinned(sample, max(300, TEXT_JUDGED // model.n_classes))
+    place = block_of(model.schema.columns[p], family.name)
+
+    def read(alpha: float) -> tuple[Plan, Model]:
+        other = replace(plan, families={**plan.families, text: replace(family, alpha=alpha)})
+        return other, Model(other.settings(model.schema, base), model.tally)
+
+    def loss(alpha: float) -> float:
+        only = Model(Settings({place: replace(family, alpha=alpha)}, base.prior), _only(model.tally, p, place))
+        rows = _left_out(only, few, {place: [0]}, [0])
+        ones = np.ones(rows.n_terms)
+        return float((rows.weight * rows.losses(learn(rows, ones))).sum()) if np.isfinite(rows.terms).all() else np.inf
+
+    return read(min(ALPHAS, key=loss))
+
+
+def _with_word_weights(
+    plan: Plan, model: Model, batch: TableBatch, block: str, n_jobs: int | None
+) -> tuple[Plan, Model]:
+    """The plan and the model with a weight for every word of a text."""
+    given, (p,) = model.settings.weights, model.tally.blocks[block].columns
+    assert given is not None
+    text = model.schema.columns[p]
+    evidence = _word_evidence(model, replace(batch, schema=model.schema, places=plan.places(model.schema)), block)
+    usual = given.columns[text.name]
+    learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
+    weights, levels = np.full(text.n_cells, usual), text.levels
+    weights[model.known_words.get(block, slice(None))] = learned
+    assert isinstance(levels, (Vocabulary, range))
+    if isinstance(levels, Vocabulary):
+        changed = np.abs(weights - usual) > NO_WEIGHT * usual
+        levels, weights = levels.select(changed), weights[changed]
+    record = replace(given, prior=prior, words={**given.words, text.name: WordWeights(levels, weights)})
+    note = f"weights of {plural(len(weights), 'word')} of {text.name!r}, from {plural(evidence.x.shape[0], 'row')}"
+    plan = replace(plan, weights=record, notes=(*plan.notes, note))
+    return plan, replace(model, settings=replace(model.settings, weights=record))
+
+
+def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
+    """What the words of a text say, each row left out, of as many rows as there is room for."""
+    (p,) = model.tally.blocks[block].columns
+    few = _thinned(rows, 100)
+    x: Any = few.rows(0, few.n_rows).blocks[block].x
+    length = max(1.0, float(x.start[-1]) / few.n_rows)
+    sample = _thinned(rows, max(100, min(LEARNED_ROWS, int(MOST_TERMS / length / model.n_classes))))
+    assert sample.labels is not None
+    weights = [0.0 if c == p else _weight(model, column.name) for c, column in enumerate(model.schema.columns)]
+    said, documents, others = [], [], np.zeros((sample.n_rows, model.n_classes))
+    for first in range(0, sample.n_rows, WORDY):
+        part = sample.rows(first, min(first + WORDY, sample.n_rows))
+        assert part.labels is not None
+        entries, terms = model.words_without(block, part.blocks[block].x, part.labels)  # type: ignore[arg-type]
+        said.append(terms.astype(np.float32, order="C"))
+        documents.append(entries)
+        if len(part.blocks) > 1:
+            others[first : first + part.n_rows] = model.contributions_without(part) @ weights
+    start = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(each.start) for each in documents]))))
+    column = np.concatenate([each.column for each in documents]).astype(np.int32)
+    data = np.concatenate([each.data for each in documents])
+    x = Csr(data, column, start.astype(np.int64), documents[0].n_columns)
+    return WordEvidence(np.concatenate(said), x, sample.labels, np.maximum(model.log_prior, -1e3), others)
+
+
+def _weight(model: Model, name: str) -> float:
+    weights = model.settings.weights
+    return 1.0 if weights is None else weights.columns.get(name, 1.0)
+
+
+def _only(tally: Tally, column: int, block: str) -> Tally:
+    """The tally of a single column."""
+    schema = Schema((tally.schema.columns[column],), tally.schema.classes)
+    return Tally(schema, tally.class_weight, {block: Block([0], tally.blocks[block].summary)})
 
 
 # ---------------------------------------------------------------------------------------------- weights
@@ -293,7 +397,7 @@ def _paired(
     place = {column.name: p for p, column in enumerate(model.schema.columns)}
     parts: dict[int, Column] = {}
     for p, column in enumerate(model.schema.columns):
-        if column.kind != "ignored" and (column.levels is not None or p in fine):
+        if column.kind not in ("ignored", "text") and (column.levels is not None or p in fine):
             edges = fine_edges_of(batch, column) if p in fine and column.edges is None else column.edges
             parts[p] = pairing.part_of(replace(column, edges=edges), fine.get(p, np.zeros((0, 0))))
     paired = [p for p in parts if parts[p].n_cells > 1]

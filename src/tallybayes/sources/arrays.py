@@ -25,6 +25,7 @@ KINDS: dict[str, Kind] = {
     "categorical": "category",
     "multinomial": "count",
     "complement": "count",
+    "clues": "count",
     "poisson": "count",
 }
 

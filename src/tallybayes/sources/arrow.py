@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.kernels import Texts, texts_of
 from tallybayes.schema import Level, in_order
 from tallybayes.sources.labels import encode
 from tallybayes.sources.tables import Table
 from tallybayes.sources.values import SeriesValues, Storage, Values, with_holes
+from tallybayes.sources.words import HoldsText
 
 STORAGE: dict[str, Storage] = {"string": "text", "large_string": "text", "bool": "boolean", "null": "empty"}
 NUMBERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double"}
@@ -40,7 +42,7 @@ def _values(column: pa.ChunkedArray) -> Values:
     return SeriesValues(nw.from_native(column, series_only=True))  # decimals, dates, lists and records
 
 
-class ArrowValues:
+class ArrowValues(HoldsText):
     """A column of numbers, text or booleans."""
 
     declared: tuple[Level, ...] | None = None
@@ -75,7 +77,13 @@ class ArrowValues:
         return in_order(level for level in self.array.unique().to_pylist() if level is not None and level == level)
 
     def take(self, rows: NDArray[Any]) -> Values:
-        return ArrowValues(self.array.take(numbers_of(rows.astype(np.int64))))
+        taken = ArrowValues(self.array.take(numbers_of(rows.astype(np.int64))))
+        taken.keep_words(self, rows)
+        return taken
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        last = len(self) if last is None else last
+        return texts_of(pa.chunked_array([self.array.slice(first, last - first)]))
 
     def as_labels(self) -> NDArray[Any]:
         labels = np.empty(len(self), dtype=object)

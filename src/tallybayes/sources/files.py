@@ -120,12 +120,13 @@ class File:
             sql = f"{drawn} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
             return arrow_table(self.connection.sql(sql).to_arrow_table())
 
-    def first(self, rows: int) -> Table:
-        """The first rows."""
+    def first(self, rows: int, columns: Sequence[str] | None = None) -> Table:
+        """The first rows, of all columns or of some."""
         from tallybayes.sources.arrow import arrow_table  # with PyArrow, which not every use of this module needs
 
         with self.errors():
-            return arrow_table(self.connection.sql(f"SELECT * FROM {self.scan} LIMIT {rows}").to_arrow_table())
+            chosen = "*" if columns is None else ", ".join(map(quoted, columns))
+            return arrow_table(self.connection.sql(f"SELECT {chosen} FROM {self.scan} LIMIT {rows}").to_arrow_table())
 
     def is_numbering(self, name: str, seen: Any) -> bool:
         """Whether whole numbers that span as many values as there are rows have each of them once."""

@@ -322,7 +322,7 @@ def _asked_by_partition(native: Any, question: Question) -> nw.DataFrame[Any]:
     answers = [delayed(_answered)(part, question) for part in native.to_delayed()]
     while len(answers) > 1:
         answers = [delayed(question.merge)(answers[i : i + 8]) for i in range(0, len(answers), 8)]
-    (found,) = compute(*answers)
+    (found,) = compute(*answers)  # type: ignore[no-untyped-call, unused-ignore]
     return nw.from_native(found, eager_only=True)
 
 

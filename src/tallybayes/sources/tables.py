@@ -11,16 +11,18 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import MISSING, Batch, Codes, Encoded, Labels, Matrix
+from tallybayes.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix
 from tallybayes.errors import CellError, DataError
 from tallybayes.infer import CODED, Profile
 from tallybayes.schema import Column, Schema
 from tallybayes.sources.arrays import is_sparse
 from tallybayes.sources.labels import is_hole
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
+from tallybayes.sources.words import WORDS
 from tallybayes.tally import cell_grid
 
 SLICE = 1 << 16  # rows encoded at a time
+TEXTS = 1 << 10  # documents cut at a time
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,10 @@ class TableBatch:
     places: Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
     labels: Labels | None = None
 
-    most_rows = SLICE
+    @property
+    def most_rows(self) -> int:
+        """Rows worth encoding at a time: fewer where texts have yet to be cut."""
+        return TEXTS if any(not self._is_cut(column) for column in self._texts()) else SLICE
 
     @property
     def n_rows(self) -> int:
@@ -174,7 +179,14 @@ class TableBatch:
     @property
     def size(self) -> int:
         """Number of cells that a pass over the batch touches."""
-        return self.n_rows * sum(map(len, self.places.values()))
+        return self.n_rows * (sum(map(len, self.places.values())) + WORDS * len(self._texts()))
+
+    def _texts(self) -> list[Column]:
+        columns = (self.schema.columns[p] for places in self.places.values() for p in places)
+        return [column for column in columns if column.kind == "text"]
+
+    def _is_cut(self, column: Column) -> bool:
+        return column.name not in self.table.columns or self.table.columns[column.name].is_cut(column.tokens)
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows, encoded."""
@@ -192,6 +204,8 @@ class TableBatch:
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [self.schema.columns[p] for p in places]
+        if columns and columns[0].kind == "text":
+            return self._documents(columns[0], first, last)
         if name in CODED:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
             parts: dict[str, NDArray[np.int32]] = {}  # a column may be part of many pairs
@@ -205,6 +219,20 @@ class TableBatch:
             if column.name in self.table.columns:
                 numbers[:, j] = self._numbers(column.name, first, last)
         return numbers
+
+    def _documents(self, column: Column, first: int, last: int) -> Documents:
+        """The words of a range of rows."""
+        assert column.tokens is not None
+        assert column.levels is not None
+        values = self.table.columns.get(column.name)
+        if values is None or values.storage == "empty":
+            return Documents.none(last - first, len(column.levels))
+        if values.storage != "text":
+            raise DataError(
+                f"column {column.name!r} was learned as text, but holds {values.storage}: {_example(values)}; convert "
+                "it to strings"
+            )
+        return values.words(column.tokens, column.levels, first, last)
 
     def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
         """Codes of a range of rows: levels, bins or combinations of two columns; ``parts`` keeps those for others."""

@@ -19,11 +19,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.batch import MISSING, UNSEEN, Documents
 from tallybayes.errors import DataError
-from tallybayes.kernels import list_text
+from tallybayes.kernels import Texts, list_text, texts_of
 from tallybayes.schema import Level, in_order
 from tallybayes.sources.labels import distinct, encode, factorise, is_hole
+from tallybayes.sources.words import Counted, HoldsText
+from tallybayes.tokens import Tokens
+
+WIDEST_TEXT = 64  # characters of strings that are kept in a NumPy array of text
 
 Storage = Literal["number", "integer", "text", "boolean", "date", "empty", "other"]
 
@@ -43,6 +47,9 @@ class Values(Protocol):
     def as_labels(self) -> NDArray[Any]: ...
     def numbers(self, first: int, last: int) -> NDArray[Any]: ...
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]: ...
+    def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted: ...
+    def is_cut(self, tokens: Tokens | None) -> bool: ...
+    def words(self, tokens: Tokens, levels: Sequence[Level], first: int, last: int) -> Documents: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Listed:
         return Listed(self.values, self.places[first:last])
 
 
-class ArrayValues:
+class ArrayValues(HoldsText):
     """A column in a NumPy array, a list or a tuple."""
 
     declared: tuple[Level, ...] | None = None
@@ -110,7 +117,12 @@ class ArrayValues:
         return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
 
     def take(self, rows: NDArray[Any]) -> Values:
-        return ArrayValues(self.array[rows])
+        taken = ArrayValues(self.array[rows])
+        taken.keep_words(self, rows)
+        return taken
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        return texts_of([each if type(each) is str else as_text(each) for each in self.array[first:last].tolist()])
 
     def as_labels(self) -> NDArray[Any]:
         return self.array
@@ -129,7 +141,7 @@ class ArrayValues:
         return with_holes(codes, levels)
 
 
-class SeriesValues:
+class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
 
     def __init__(self, series: nw.Series[Any]) -> None:
@@ -173,7 +185,15 @@ class SeriesValues:
         return _as_numbers(array) if array.dtype.kind == "O" else array
 
     def take(self, rows: NDArray[Any]) -> Values:
-        return SeriesValues(self.series[rows.tolist()])
+        taken = SeriesValues(self.series[rows.tolist()])
+        taken.keep_words(self, rows)
+        return taken
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        part = self.series[first:last]
+        if part.implementation.is_pandas_like() and not _in_arrow(part.to_native()):
+            return texts_of(list(map(as_text, part.to_list())))
+        return texts_of(part.to_native() if part.dtype == nw.String else part.cast(nw.String).to_native())
 
     @cached_property
     def _listed(self) -> Listed:
@@ -235,6 +255,15 @@ def _listed(series: nw.Series[Any]) -> Listed:
     return Listed(*list_text(native if series.dtype == nw.String else series.cast(nw.String).to_native()))
 
 
+def as_text(value: Any) -> str | None:
+    """A document as text; None for a hole."""
+    if isinstance(value, str):
+        return value
+    if is_hole(value):
+        return None
+    raise DataError(f"a document must be a string, not {value!r}")
+
+
 def _in_arrow(series: Any) -> bool:
     """Whether a pandas series keeps its text in Arrow, and can lend it: pandas needs PyArrow for that."""
     lends = hasattr(series.array, "__arrow_array__") and hasattr(series, "__arrow_c_stream__")
@@ -259,7 +288,9 @@ def _plain_array(values: Any) -> NDArray[Any]:
         raise DataError(f"it must be a list or an array, not the single value {values!r}; for one row pass [row]")
     values = list(values)
     kinds = set(map(type, values))
-    if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+    # An array of text has room for the longest in every row: fine for names, not for documents.
+    wide = kinds == {str} and max(map(len, values)) > WIDEST_TEXT
+    if len(kinds) == 1 and kinds <= {int, float, bool, str} and not wide:
         array = np.asarray(values)
         if array.dtype.kind in "ifbU":
             return array

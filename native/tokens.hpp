@@ -1,0 +1,564 @@
+// Cutting text into tokens and counting them: documents in, sparse rows of counts and a sorted vocabulary out.
+//
+// Text is UTF-8; surrogates that stand alone in a Python string come as their three bytes, and bytes that are no UTF-8
+// at all are read as U+FFFD, which is no part of a word.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text.hpp"
+#include "unicode_tables.hpp"
+
+namespace tb {
+
+// ---------------------------------------------------------------------------------------------- characters
+
+inline const std::uint8_t* character_flags() {
+    static const auto table = [] {  // spread out once: a look-up in the list of runs would cost more than all the rest
+        std::vector<std::uint8_t> flags(0x110000);
+        for (std::size_t i = 0; i < std::size(kRuns); ++i) {
+            const std::size_t last = i + 1 < std::size(kRuns) ? kRuns[i + 1].first : flags.size();
+            std::fill(flags.begin() + kRuns[i].first, flags.begin() + static_cast<std::ptrdiff_t>(last), static_cast<std::uint8_t>(kRuns[i].flags));
+        }
+        return flags;
+    }();
+    return table.data();
+}
+
+template <std::size_t N>
+const Mapping& mapping(const Mapping (&table)[N], std::uint32_t c) {
+    return *std::lower_bound(table, table + N - 1, c, [](const Mapping& m, std::uint32_t code) { return m.from < code; });
+}
+
+// One character at p, and the place after it.
+inline std::uint32_t decoded(const char*& p, const char* end) {
+    const auto byte = [](const char* at) { return static_cast<std::uint8_t>(*at); };
+    const std::uint32_t first = byte(p++);
+    if (first < 0x80) return first;
+    const int more = first >= 0xC2 && first < 0xE0 ? 1 : first >= 0xE0 && first < 0xF0 ? 2 : first >= 0xF0 && first < 0xF5 ? 3 : 0;
+    if (more == 0 || end - p < more) return 0xFFFD;
+    std::uint32_t c = first & (0x3F >> more);
+    for (int i = 0; i < more; ++i) {
+        if ((byte(p + i) & 0xC0) != 0x80) return 0xFFFD;
+        c = c << 6 | (byte(p + i) & 0x3F);
+    }
+    if (c < (more == 3 ? 0x10000u : more == 2 ? 0x800u : 0x80u) || c > 0x10FFFF) return 0xFFFD;
+    p += more;
+    return c;
+}
+
+inline bool is_surrogate(std::uint32_t c) { return c >= 0xD800 && c < 0xE000; }
+
+// ---------------------------------------------------------------------------------------------- settings
+
+enum class Words { unicode, sklearn, lines };
+
+struct Cut {
+    Words words = Words::unicode;
+    bool lower = true;
+    std::int32_t least = 1, most = 1;              // words of an n-gram
+    std::int32_t least_chars = 0, most_chars = 0;  // characters of an n-gram inside a word; 0 counts words
+    std::int32_t bits = 0;                         // of a hashed vocabulary; 0 keeps the words
+    std::vector<std::string> stop_words;
+};
+
+constexpr std::size_t kLongest = 255;  // bytes of a word: what is longer is data and no language
+
+// ---------------------------------------------------------------------------------------------- the vocabulary
+
+// Strings by the order in which they were first seen, kept in one long buffer. Open addressing, at most half full.
+class WordList {
+  public:
+    std::vector<char> text;
+    std::vector<std::int64_t> start{0};
+
+    std::size_t size() const { return start.size() - 1; }
+    std::string_view operator[](std::size_t i) const { return {text.data() + start[i], static_cast<std::size_t>(start[i + 1] - start[i])}; }
+
+    std::int32_t place(std::string_view word) {
+        const Slot wanted = slot_of(word);
+        for (std::size_t at = home(wanted);; at = (at + 1) & mask_) {
+            const Slot& entry = slots_[at];
+            if (entry.place < 0) return append(word, wanted, at);
+            if (same(entry, wanted, word)) return entry.place;
+        }
+    }
+
+    bool holds(std::string_view word) const {
+        const Slot wanted = slot_of(word);
+        for (std::size_t at = home(wanted); slots_[at].place >= 0; at = (at + 1) & mask_)
+            if (same(slots_[at], wanted, word)) return true;
+        return false;
+    }
+
+    // The order of the words by their bytes, which is that of their characters. Most are told apart by the first eight.
+    std::vector<std::int32_t> order() const {
+        struct Key { std::uint64_t prefix; std::int32_t place; };
+        std::vector<Key> keys(size());
+        for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = {prefix((*this)[i]), static_cast<std::int32_t>(i)};
+        std::sort(keys.begin(), keys.end(), [this](const Key& a, const Key& b) {
+            if (a.prefix != b.prefix) return a.prefix < b.prefix;
+            return (*this)[static_cast<std::size_t>(a.place)] < (*this)[static_cast<std::size_t>(b.place)];
+        });
+        std::vector<std::int32_t> places(keys.size());
+        std::transform(keys.begin(), keys.end(), places.begin(), [](const Key& k) { return k.place; });
+        return places;
+    }
+
+  private:
+    // A word of up to eight bytes is its own key, so that most are found without a look at the text; others have a hash.
+    struct Slot { std::uint64_t key = 0; std::uint32_t length = 0; std::int32_t place = -1; };
+    std::vector<Slot> slots_ = std::vector<Slot>(1024);
+    std::uint64_t mask_ = 1023;
+
+    static Slot slot_of(std::string_view word) {
+        const char* p = word.data();
+        const std::size_t n = word.size();
+        const auto length = static_cast<std::uint32_t>(n);
+        if (n > 8) return {hashed(word), length, -1};
+        if (n >= 4) return {word_at<std::uint32_t>(p) | word_at<std::uint32_t>(p + n - 4) << 32, length, -1};
+        if (n == 0) return {0, 0, -1};
+        return {word_at<std::uint8_t>(p) | word_at<std::uint8_t>(p + n / 2) << 8 | word_at<std::uint8_t>(p + n - 1) << 16, length, -1};
+    }
+
+    std::size_t home(const Slot& slot) const { return (slot.length > 8 ? slot.key : mixed(mixed(slot.key + slot.length))) & mask_; }
+
+    bool same(const Slot& entry, const Slot& wanted, std::string_view word) const {
+        return entry.key == wanted.key && entry.length == wanted.length && (wanted.length <= 8 || (*this)[static_cast<std::size_t>(entry.place)] == word);
+    }
+
+    static std::uint64_t prefix(std::string_view word) {
+        std::uint64_t key = 0;
+        for (std::size_t i = 0; i < 8; ++i) key = key << 8 | (i < word.size() ? static_cast<std::uint8_t>(word[i]) : 0);
+        return key;
+    }
+
+    std::int32_t append(std::string_view word, const Slot& wanted, std::size_t at) {
+        if (size() >= 0x7FFFFFFF) throw std::length_error("more than two thousand million different words; use hashing");
+        const auto place = static_cast<std::int32_t>(size());
+        text.insert(text.end(), word.begin(), word.end());
+        start.push_back(static_cast<std::int64_t>(text.size()));
+        slots_[at] = {wanted.key, wanted.length, place};
+        if (2 * size() > slots_.size()) grow();
+        return place;
+    }
+
+    void grow() {
+        std::vector<Slot> old((size() < (1u << 18) ? 4 : 2) * slots_.size());
+        old.swap(slots_);
+        mask_ = slots_.size() - 1;
+        for (const Slot& entry : old) {
+            if (entry.place < 0) continue;
+            std::size_t at = home(entry);
+            while (slots_[at].place >= 0) at = (at + 1) & mask_;
+            slots_[at] = entry;
+        }
+    }
+};
+
+// A sorted list of words that lies in two arrays.
+struct Sorted {
+    const std::uint8_t* text;
+    const std::int64_t* start;
+    std::int64_t size;
+    std::string_view operator[](std::int64_t i) const {
+        return {reinterpret_cast<const char*>(text) + start[i], static_cast<std::size_t>(start[i + 1] - start[i])};
+    }
+};
+
+// Where each word of one sorted list is in another; -1 where it is not.
+inline void places_in(const Sorted& words, const Sorted& among, std::int32_t* places) {
+    std::int64_t j = 0;
+    const bool few = words.size * 16 < among.size;
+    for (std::int64_t i = 0; i < words.size; ++i) {
+        const std::string_view word = words[i];
+        if (few) {
+            std::int64_t high = among.size;
+            while (j < high) {
+                const std::int64_t middle = (j + high) / 2;
+                if (among[middle] < word) j = middle + 1; else high = middle;
+            }
+        } else {
+            while (j < among.size && among[j] < word) ++j;
+        }
+        places[i] = j < among.size && among[j] == word ? static_cast<std::int32_t>(j) : -1;
+    }
+}
+
+// The words of two sorted lists as one, and where those of each are in it.
+inline void united(const Sorted& a, const Sorted& b, std::vector<char>& text, std::vector<std::int64_t>& start, std::int32_t* in_a, std::int32_t* in_b) {
+    std::int64_t i = 0, j = 0;
+    start.assign(1, 0);
+    while (i < a.size || j < b.size) {
+        const int order = i == a.size ? 1 : j == b.size ? -1 : a[i].compare(b[j]);
+        const std::string_view word = order <= 0 ? a[i] : b[j];
+        const auto place = static_cast<std::int32_t>(start.size() - 1);
+        text.insert(text.end(), word.begin(), word.end());
+        start.push_back(static_cast<std::int64_t>(text.size()));
+        if (order <= 0) in_a[i++] = place;
+        if (order >= 0) in_b[j++] = place;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- cutting
+
+struct Span { std::int64_t first, last; };  // bytes of the document that a word was made from
+
+// Cuts one document after another and tells a listener of every token; a token's text is only lent.
+template <class Listener>
+class Cutter {
+  public:
+    Cutter(const Cut& cut, Listener& listener) : cut_(cut), listener_(listener), out_(4096) {
+        for (const auto& word : cut.stop_words) stop_.place(word);
+        breaks_.fill(0);
+        for (std::uint32_t c = 0; c < 128; ++c) {
+            const std::uint8_t flags = flags_[c];
+            const bool in_word = cut.words == Words::lines ? c != '\n' : (flags & kWord) && (c != '_' || cut.words == Words::sklearn);
+            const bool looked_at = cut.words == Words::unicode && (c == '\'' || (flags & kSingle));
+            breaks_[c] = !in_word && !looked_at;
+            ascii_[c] = !in_word ? 0xFF : static_cast<std::uint8_t>(cut.lower && c >= 'A' && c <= 'Z' ? c + 32 : c);
+        }
+        std::fill(ascii_.begin() + 128, ascii_.end(), std::uint8_t{0xFF});
+    }
+
+    void document(std::string_view text) {
+        begin_ = text.data(), end_ = begin_ + text.size();
+        n_words_ = 0, letters_ = 0;
+        starts_.clear();
+        restart();
+        const char* p = begin_;
+        while (p < end_) {
+            // A run of plain letters: what nearly all text is made of.
+            std::uint8_t to = ascii_[static_cast<std::uint8_t>(*p)];
+            if (to != 0xFF) {
+                p = plain_run(p, to);
+                if (p == end_) break;
+            }
+            if (breaks_[static_cast<std::uint8_t>(*p)]) {
+                finish(p++);
+                continue;
+            }
+            const char* at = p;
+            const std::uint32_t c = decoded(p, end_);
+            if (cut_.words == Words::lines) line(c, at);
+            else if (cut_.words == Words::sklearn) as_python(c, at, p);
+            else as_unicode(c, at, p);
+        }
+        finish(end_);
+    }
+
+  private:
+    const Cut& cut_;
+    Listener& listener_;
+    const std::uint8_t* flags_ = character_flags();
+    std::array<std::uint8_t, 256> ascii_{};  // what a letter becomes; 0xFF for all else
+    std::array<std::uint8_t, 256> breaks_{}; // what ends a word and is nothing else
+    WordList stop_;
+    std::vector<char> out_;                  // the words as they are counted, one blank between them
+    std::vector<std::size_t> starts_;        // where the last words begin in it
+    const char *begin_ = nullptr, *end_ = nullptr;
+    std::size_t size_ = 0, word_ = 0;        // of `out_`: what is filled, where the word begins
+    std::size_t n_words_ = 0, letters_ = 0;  // words of the document; characters of this word
+    std::int64_t source_ = 0;                // where the word begins in the document
+    std::vector<std::size_t> edges_;         // where the characters of a word begin
+
+    std::uint8_t flags_of(std::uint32_t c) const { return flags_[c]; }
+
+    // The letters from p on, up to what is none; in local variables, which no write through a char* can change.
+    const char* plain_run(const char* p, std::uint8_t to) {
+        if (!letters_) source_ = p - begin_;
+        const char *const begin = p, *const end = end_;
+        const std::uint8_t* const table = ascii_.data();
+        char* o = out_.data() + size_;
+        const char* limit = out_.data() + out_.size();
+        do {
+            if (o == limit) {
+                const std::size_t filled = out_.size();
+                out_.resize(2 * filled);
+                o = out_.data() + filled, limit = out_.data() + out_.size();
+            }
+            *o++ = static_cast<char>(to);
+            ++p;
+        } while (p != end && (to = table[static_cast<std::uint8_t>(*p)]) != 0xFF);
+        size_ = static_cast<std::size_t>(o - out_.data());
+        letters_ += static_cast<std::size_t>(p - begin);
+        return p;
+    }
+
+    // An empty buffer; characters are counted with a blank before the word.
+    void restart() {
+        out_[0] = ' ';
+        size_ = word_ = cut_.most_chars ? 1 : 0;
+    }
+
+    void push(std::uint32_t c) {
+        if (size_ + 4 > out_.size()) out_.resize(2 * out_.size());
+        char* o = out_.data() + size_;
+        const auto put = [&](std::uint32_t byte) { *o++ = static_cast<char>(byte); };
+        if (c < 0x80) put(c);
+        else if (c < 0x800) put(0xC0 | c >> 6), put(0x80 | (c & 0x3F));
+        else if (c < 0x10000) put(0xE0 | c >> 12), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
+        else put(0xF0 | c >> 18), put(0x80 | (c >> 12 & 0x3F)), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
+        size_ = static_cast<std::size_t>(o - out_.data());
+    }
+
+    void letter(std::uint32_t c, const char* at) {
+        if (!letters_++) source_ = at - begin_;
+        push(c);
+    }
+
+    template <class Each>
+    void folded(std::uint32_t c, Each&& each) const {
+        const std::uint8_t flags = flags_of(c);
+        if (!cut_.lower || !(flags & (kLowers | kFolds))) return each(c);
+        const Mapping& to = flags & kFolds ? mapping(kFold, c) : mapping(kLower, c);
+        for (int i = 0; i < 3 && to.to[i]; ++i) each(to.to[i]);
+    }
+
+    void line(std::uint32_t c, const char* at) {
+        if (c == '\n') return finish(at);
+        folded(c, [&](std::uint32_t each) { letter(each, at); });
+    }
+
+    // Letters and digits with their marks; an apostrophe between two of them; signs and ideographs by themselves.
+    void as_unicode(std::uint32_t c, const char* at, const char* after) {
+        const std::uint8_t flags = flags_of(c);
+        if (flags & kDropped) return;
+        if (c == 0xFFFD) return finish(at);  // bytes that are no text
+        if (flags & kSingle) {
+            finish(at);
+            letter(c, at);
+            return finish(after);
+        }
+        if (((flags & kWord) && c != '_') || ((flags & kMark) && letters_)) return folded(c, [&](std::uint32_t each) { letter(each, at); });
+        if ((c == '\'' || c == 0x2019) && letters_ && after < end_) {
+            const std::uint8_t next = flags_of(decoded(after, end_));
+            if ((next & kWord) && !(next & kSingle)) return letter('\'', at);
+        }
+        finish(at);
+    }
+
+    // str.lower() and the pattern \b\w\w+\b, to the letter.
+    void as_python(std::uint32_t c, const char* at, const char* after) {
+        if (is_surrogate(c)) return finish(at);
+        const auto each = [&](std::uint32_t to) {
+            if (flags_of(to) & kWord) letter(to, at); else finish(at);
+        };
+        if (!cut_.lower || !(flags_of(c) & kLowers)) return each(c);
+        if (c == 0x3A3) return each(ends_word(at, after) ? 0x3C2 : 0x3C3);
+        const Mapping& to = mapping(kLower, c);
+        for (int i = 0; i < 3 && to.to[i]; ++i) each(to.to[i]);
+    }
+
+    // Whether a capital sigma is the last letter of a word: cased letters before it and none after it.
+    bool ends_word(const char* at, const char* after) const {
+        const auto tells = [this](std::uint32_t c, bool& cased) {
+            const std::uint8_t flags = flags_of(c);
+            cased = flags & kCased;
+            return !(flags & kIgnorable);
+        };
+        bool before = false, behind = false;
+        while (at > begin_) {
+            do --at; while (at > begin_ && (static_cast<std::uint8_t>(*at) & 0xC0) == 0x80);
+            const char* p = at;
+            if (tells(decoded(p, end_), before)) break;
+            before = false;
+        }
+        while (after < end_ && !tells(decoded(after, end_), behind)) behind = false;
+        return before && !behind;
+    }
+
+    // A word has ended. Dropped again if it is none; otherwise all that ends with it is counted.
+    void finish(const char* at) {
+        if (!letters_) return;
+        const std::size_t letters = std::exchange(letters_, 0);
+        const std::string_view word(out_.data() + word_, size_ - word_);
+        const bool long_enough = cut_.words != Words::sklearn || letters > 1;
+        const bool short_enough = cut_.words != Words::unicode || word.size() <= kLongest;
+        if (!long_enough || !short_enough || (stop_.size() && stop_.holds(word))) {
+            size_ = word_;
+            return;
+        }
+        const Span span{source_, at - begin_};
+        if (cut_.most_chars) characters(span); else phrases(span);
+    }
+
+    void phrases(const Span& span) {
+        if (cut_.most == 1) {
+            listener_({out_.data(), size_}, span, 1);
+            return restart();
+        }
+        starts_.push_back(word_);
+        ++n_words_;
+        for (std::int32_t n = cut_.least; n <= cut_.most && static_cast<std::size_t>(n) <= n_words_; ++n) {
+            const std::size_t first = starts_[starts_.size() - static_cast<std::size_t>(n)];
+            listener_({out_.data() + first, size_ - first}, span, n);
+        }
+        push(' ');
+        word_ = size_;
+        if (size_ > (1u << 20)) forget();
+    }
+
+    // Only the words of the next n-grams are kept.
+    void forget() {
+        const std::size_t keep = std::min(starts_.size(), static_cast<std::size_t>(cut_.most - 1));
+        const std::size_t from = starts_[starts_.size() - keep];
+        std::memmove(out_.data(), out_.data() + from, size_ - from);
+        starts_.erase(starts_.begin(), starts_.end() - static_cast<std::ptrdiff_t>(keep));
+        for (auto& each : starts_) each -= from;
+        size_ -= from, word_ -= from;
+    }
+
+    // The runs of characters in a word, a blank before and after it.
+    void characters(const Span& span) {
+        push(' ');
+        edges_.clear();
+        for (std::size_t i = 0; i < size_; ++i)
+            if ((static_cast<std::uint8_t>(out_[i]) & 0xC0) != 0x80) edges_.push_back(i);
+        edges_.push_back(size_);
+        const std::size_t n_characters = edges_.size() - 1;
+        for (auto n = static_cast<std::size_t>(cut_.least_chars); n <= static_cast<std::size_t>(cut_.most_chars); ++n) {
+            const std::size_t window = std::min(n, n_characters);
+            for (std::size_t i = 0; i + window <= n_characters; ++i) listener_({out_.data() + edges_[i], edges_[i + window] - edges_[i]}, span, 1);
+            if (window == n_characters) break;  // the whole word is counted once
+        }
+        restart();
+    }
+};
+
+// ---------------------------------------------------------------------------------------------- documents
+
+// Documents wherever they are: strings of Python or of Arrow, lent for as long as their owners are kept.
+struct Texts {
+    std::vector<std::string_view> documents;  // data() is null where one is missing
+    std::vector<Lent<ArrowArray>> arrays;
+};
+
+// ---------------------------------------------------------------------------------------------- counting
+
+// Sparse rows of counts with the words they are counts of.
+struct Counted {
+    std::vector<float> data;
+    std::vector<std::int32_t> column;
+    std::vector<std::int64_t> start{0};
+    std::vector<char> text;               // the words in order, unless they are hashed
+    std::vector<std::int64_t> word_start{0};
+};
+
+class Counting {
+  public:
+    explicit Counting(const Cut& cut) : bits_(cut.bits) { make_room(bits_ ? std::size_t{1} << bits_ : 1024); }
+
+    void operator()(std::string_view token, const Span&, std::int32_t) {
+        const auto place = static_cast<std::size_t>(bits_ ? hashed(token) >> (64 - bits_) : static_cast<std::uint64_t>(words_.place(token)));
+        if (place >= room_) make_room(2 * room_);
+        Seen& seen = seen_.get()[place];
+        if (seen.document == document_) {
+            ++out_.data[first_ + seen.at];
+            return;
+        }
+        seen = {document_, static_cast<std::uint32_t>(out_.data.size() - first_)};
+        out_.data.push_back(1.0f);
+        out_.column.push_back(static_cast<std::int32_t>(place));
+    }
+
+    // Room for about as many counts as texts of so many bytes have: what is not used costs nothing.
+    void expect(std::size_t bytes) {
+        out_.data.reserve(bytes / 10), out_.column.reserve(bytes / 10);
+    }
+
+    void next_document() {
+        first_ = out_.data.size();
+        out_.start.push_back(static_cast<std::int64_t>(first_));
+        ++document_;
+    }
+
+    Counted finished() {
+        if (bits_) return std::move(out_);
+        const auto order = words_.order();
+        std::vector<std::int32_t> rank(order.size());
+        out_.text.reserve(words_.text.size());
+        out_.word_start.reserve(order.size() + 1);
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            rank[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+            const std::string_view word = words_[static_cast<std::size_t>(order[i])];
+            out_.text.insert(out_.text.end(), word.begin(), word.end());
+            out_.word_start.push_back(static_cast<std::int64_t>(out_.text.size()));
+        }
+        for (auto& column : out_.column) column = rank[static_cast<std::size_t>(column)];
+        return std::move(out_);
+    }
+
+  private:
+    struct Seen { std::uint32_t document, at; };  // the last document that had the word, and where in its counts
+    struct Free { void operator()(Seen* p) const { std::free(p); } };
+    std::int32_t bits_;
+    WordList words_;
+    std::unique_ptr<Seen, Free> seen_;
+    std::size_t room_ = 0, first_ = 0;
+    std::uint32_t document_ = 1;
+    Counted out_;
+
+    // Zeros from calloc cost nothing before they are touched, and one short document touches few of them.
+    void make_room(std::size_t room) {
+        std::unique_ptr<Seen, Free> larger(static_cast<Seen*>(std::calloc(room, sizeof(Seen))));
+        if (!larger) throw std::bad_alloc();
+        if (room_) std::memcpy(larger.get(), seen_.get(), room_ * sizeof(Seen));
+        seen_ = std::move(larger), room_ = room;
+    }
+};
+
+inline Counted count_tokens(const Texts& texts, std::size_t first, std::size_t last, const Cut& cut) {
+    Counting counting(cut);
+    std::size_t bytes = 0;
+    for (std::size_t i = first; i < last; ++i) bytes += texts.documents[i].size();
+    counting.expect(bytes);
+    Cutter<Counting> cutter(cut, counting);
+    for (std::size_t i = first; i < last; ++i) {
+        if (texts.documents[i].data()) cutter.document(texts.documents[i]);
+        counting.next_document();
+    }
+    return counting.finished();
+}
+
+// Counts as they weigh: damped to log(1 + n), and scaled to rows of length one.
+template <class I>
+void weigh_counts(const float* count, const I* start, std::int64_t n, bool damped, bool scaled, double* out) {
+    std::array<double, 64> logs;
+    for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = std::log1p(static_cast<double>(i));
+    for (std::int64_t row = 0; row < n; ++row) {
+        double squares = 0.0;
+        for (I i = start[row]; i < start[row + 1]; ++i) {
+            const auto times = static_cast<double>(count[i]);
+            out[i] = !damped ? times : times < 64.0 ? logs[static_cast<std::size_t>(times)] : std::log1p(times);
+            squares += out[i] * out[i];
+        }
+        if (!scaled || squares == 0.0) continue;
+        const double scale = 1.0 / std::sqrt(squares);
+        for (I i = start[row]; i < start[row + 1]; ++i) out[i] *= scale;
+    }
+}
+
+// The tokens of one document in their order, with the bytes that the last word of each was made from.
+struct Listing {
+    std::vector<std::string> tokens;
+    std::vector<Span> spans;
+    std::vector<std::int32_t> lengths;
+    void operator()(std::string_view token, const Span& span, std::int32_t n) {
+        tokens.emplace_back(token), spans.push_back(span), lengths.push_back(n);
+    }
+};
+
+}  // namespace tb

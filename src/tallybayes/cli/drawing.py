@@ -1,0 +1,71 @@
+"""Pictures of a prediction in letters: a waterfall from the prior to the posterior, for any terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.text import Text
+
+from tallybayes.cli.screen import Screen
+from tallybayes.explain import Evidence, Explanation, shown
+from tallybayes.schema import Level
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+LEAST = 24  # letters of a picture, however narrow the terminal
+FOR, AGAINST = "blue", "yellow"  # told apart by those who do not see all colours, on light and on dark ground
+
+
+def waterfall(told: Explanation, screen: Screen, most: int = 15) -> None:
+    """Draw what each column adds to the log odds, each bar beginning where the last one ended.
+
+    Parameters
+    ----------
+    told : Explanation
+    screen : Screen
+    most : int
+        Columns to draw, the strongest; the rest is put together.
+    """
+    steps = [("prior", told.prior), *((_named(e), e.log_odds) for e in told.evidence if e.log_odds)]
+    if len(steps) > most + 1:
+        rest = steps[most + 1 :]
+        steps = [*steps[: most + 1], (f"{len(rest)} others", math.fsum(odds for _, odds in rest))]
+    wide = min(max(len(name) for name, _ in steps), 34)
+    room = max(LEAST, min(screen.width, 100) - wide - 12)
+    ends = [0.0]
+    for _, odds in steps:
+        ends.append(ends[-1] + (odds if math.isfinite(odds) else 0.0))
+    low, high = min(ends), max(ends)
+    scale = (room - 1) / ((high - low) or 1.0)
+    screen.print(f"log odds of {told.label} against {told.against}", markup=False)
+    for (name, odds), start, end in zip(steps, ends, ends[1:], strict=False):
+        a, b = sorted(((start - low) * scale, (end - low) * scale))
+        bar = _bar(a, b) if odds > 0 else " " * round(a) + "░" * max(1, round(b) - round(a))
+        bar = bar if math.isfinite(odds) else ("+∞" if odds > 0 else "−∞").rjust(room)
+        line = Text(f"  {name[:wide]:{wide}} {odds + 0.0:+8.3f} ")
+        line.append(bar, style=FOR if odds > 0 else AGAINST)
+        screen.print(line)
+    zero = round((0.0 - low) * scale)
+    screen.print(Text(f"  {'':{wide}} {'':8} {' ' * zero}╵ 0"))
+    chances(told.posterior, screen)
+
+
+def chances(posterior: dict[Level, float], screen: Screen, most: int = 8) -> None:
+    """Draw the probability of each class, the likeliest first."""
+    ranked = sorted(posterior.items(), key=lambda each: -each[1])[:most]
+    wide = min(max(len(str(label)) for label, _ in ranked), 34)
+    room = max(LEAST, min(screen.width, 100) - wide - 12)
+    for label, p in ranked:
+        line = Text(f"  {str(label)[:wide]:{wide}} {p:8.4f} ")
+        line.append(_bar(0.0, p * room) if p * room >= 1 / 16 else "", style=FOR)
+        screen.print(line)
+
+
+def _bar(start: float, end: float) -> str:
+    """A bar from one place to another; its right end is drawn in eighths of a letter."""
+    first = round(start)
+    full, part = divmod(max(1, round(8 * (end - first))), 8)
+    return " " * first + "█" * full + EIGHTHS[part].strip()
+
+
+def _named(evidence: Evidence) -> str:
+    return f"{evidence.column} = {shown(evidence.value)}"

@@ -1,0 +1,227 @@
+"""``tallybayes mail``: the spam filter. Parse, call, print; a delivery waits for it, so little is imported."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tallybayes.cli.mail_parser import COMMANDS
+from tallybayes.errors import DataError
+from tallybayes.mail.boxes import Loose, Place, places, split
+from tallybayes.mail.html import check_installed
+
+CODES = {"spam": 0, "ham": 1, "unsure": 2}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one of the commands of the filter and answer its exit code."""
+    check_installed()
+    commands: dict[str, Callable[[argparse.Namespace], int | None]] = {
+        "train": train,
+        "classify": mark if options.mail_command == "classify" and options.header else classify,
+        "learn": change,
+        "unlearn": change,
+        "move": change,
+        "explain": explain,
+        "evaluate": evaluate,
+        "top": top,
+    }
+    assert set(commands) == set(COMMANDS)
+    return commands[options.mail_command](options) or 0
+
+
+# ---------------------------------------------------------------------------------------------- commands
+
+
+def train(options: argparse.Namespace) -> None:
+    """Learn messages and write a new filter."""
+    path = options.output or _database(options)
+    if os.path.exists(path) and not options.replace:
+        raise DataError(f"{path} exists; mail learn adds messages to it, --replace starts anew")
+    ham, spam = _both(options)
+    from tallybayes.mail import database, filter
+
+    model, left_out = filter.train(ham, spam)
+    database.create(model, path, options.wait)
+    from tallybayes.mail.evaluation import MailEvaluation
+
+    judged = MailEvaluation.of_probabilities(left_out[len(ham) :].tolist(), left_out[: len(ham)].tolist())
+    record = {
+        "messages": {"ham": len(ham), "spam": len(spam)},
+        "tokens": len(model.schema.columns[0].levels or ()),
+        "leave_one_out": judged.as_dict(),
+        "database": str(path),
+    }
+    told = f"{record['tokens']:,} tokens of {len(spam):,} spam and {len(ham):,} ham; each message judged by the others:"
+    _tell(record, f"{told}\n{judged}\nwritten to {path}", options)
+
+
+def classify(options: argparse.Namespace) -> int:
+    """Tell spam from ham; the exit code tells it, too."""
+    messages = _messages(options.files, options)
+    found = _judged(messages, options)
+    for message, verdict in zip(messages, found, strict=True):
+        if options.json:
+            print(json.dumps({"message": str(message)} | verdict.as_dict(), ensure_ascii=False))
+        else:
+            print(verdict if len(messages) == 1 else f"{message}: {verdict}")
+    labels = {verdict.label for verdict in found}
+    # Of several messages: whether there is spam, failing that whether one is unsure.
+    return 0 if options.exit_zero else min((CODES[label] for label in labels), key=(0, 2, 1).index)
+
+
+def mark(options: argparse.Namespace) -> int:
+    """Pass a message on with the verdict in its header."""
+    from tallybayes.mail.marking import marked
+
+    if len(options.files) > 1 or os.path.isdir(options.files[0]):
+        raise DataError("--header passes on one message; give a single file, or the standard input")
+    given = options.files[0]
+    raw = sys.stdin.buffer.read() if given == "-" else Place(given).read()
+    passed = raw
+    try:
+        verdict = _judged([Loose(given, raw)], options)[0]
+        passed = marked(raw, str(verdict))
+    finally:  # whatever happened, no mail is lost
+        sys.stdout.buffer.write(passed)
+        sys.stdout.buffer.flush()
+    return 0 if options.exit_zero else CODES[verdict.label]
+
+
+def change(options: argparse.Namespace) -> None:
+    """Learn, forget, or correct messages."""
+    found = _documents(_messages(options.files, options), options)
+    from tallybayes.mail import database, filter
+
+    label, other = options.label, "ham" if options.label == "spam" else "spam"
+    changes: dict[str, Callable[[Any], Any]] = {
+        "learn": lambda model: filter.learn(model, found, label),
+        "unlearn": lambda model: filter.unlearn(model, found, label),
+        "move": lambda model: filter.learn(filter.unlearn(model, found, other), found, label),
+    }
+    path = _database(options)
+    if options.mail_command != "learn":
+        database.read(path)  # there must be one
+    model = database.update(path, changes[options.mail_command], options.wait)
+    ham, spam = model.tally.class_weight.tolist()
+    record = {"messages": len(found), "label": label, "learned": {"ham": ham, "spam": spam}, "database": str(path)}
+    did = {"learn": f"learned as {label}", "unlearn": f"no longer {label}", "move": f"moved to {label}"}
+    count = f"{len(found):,} message{'' if len(found) == 1 else 's'}"
+    _tell(record, f"{count} {did[options.mail_command]}; {path} holds {spam:,.0f} spam and {ham:,.0f} ham", options)
+
+
+def explain(options: argparse.Namespace) -> None:
+    """Show the clues for a verdict."""
+    (message, *more) = _messages([options.file], options)
+    if more:
+        raise DataError(f"{options.file} holds {len(more) + 1:,} messages; explain takes one")
+    (document,) = _documents([message], options)
+    from tallybayes.mail import database, filter
+
+    case = filter.explain(database.read(_database(options)), document, _thresholds(options))
+    lines = [f"{case.verdict}: {len(case.clues)} clues of {case.verdict.known} known tokens", *_table(case.clues)]
+    lines.append(
+        f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} since clues repeat each other"
+    )
+    _tell(case.as_dict(), "\n".join(lines), options)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Hold the filter against messages whose kind is known."""
+    ham, spam = _both(options)
+    from tallybayes.mail import database, filter
+    from tallybayes.mail.evaluation import MailEvaluation
+
+    model, thresholds = database.read(_database(options)), _thresholds(options)
+    found = MailEvaluation.of(filter.judge(model, spam, thresholds), filter.judge(model, ham, thresholds))
+    _tell(found.as_dict(), str(found), options)
+
+
+def top(options: argparse.Namespace) -> None:
+    """Show the strongest tokens."""
+    from dataclasses import asdict
+
+    from tallybayes.mail import database, filter
+
+    found = filter.top(database.read(_database(options)), options.n)
+    lines = [line for label, clues in found.items() for line in (label, *_table(clues))]
+    _tell({label: [asdict(clue) for clue in clues] for label, clues in found.items()}, "\n".join(lines), options)
+
+
+# ---------------------------------------------------------------------------------------------- what they share
+
+
+def _messages(paths: Sequence[str], options: argparse.Namespace) -> list[Place | Loose]:
+    """The messages that were named."""
+    found: list[Place | Loose] = []
+    for path in paths:
+        if path == "-":
+            given = split(sys.stdin.buffer.read())
+            found += [Loose("-" if len(given) == 1 else f"-#{n}", raw) for n, raw in enumerate(given, start=1)]
+        else:
+            found += places([path], lambda text: _note(text, options))
+    if not found:
+        raise DataError(f"there is no message in {', '.join(paths)}")
+    return found
+
+
+def _documents(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[str]:
+    if len(messages) == 1:
+        from tallybayes.mail.message import document
+
+        return [document(messages[0].read())]
+    from tallybayes.mail.reading import documents
+
+    return list(documents(messages, getattr(options, "jobs", None)))
+
+
+def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The documents of ham and of spam."""
+    ham, spam = (_messages(paths, options) for paths in (options.ham, options.spam))
+    found = _documents([*ham, *spam], options)
+    return found[: len(ham)], found[len(ham) :]
+
+
+def _judged(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[Any]:
+    found = _documents(messages, options)
+    from tallybayes.mail import database, filter
+
+    return filter.judge(database.read(_database(options)), found, _thresholds(options))
+
+
+def _thresholds(options: argparse.Namespace) -> Any:
+    from tallybayes.mail.filter import Thresholds
+
+    return Thresholds(options.spam_from, options.ham_below)
+
+
+def _database(options: argparse.Namespace) -> str:
+    from tallybayes.mail.database import default_path
+
+    return getattr(options, "database", None) or str(default_path())
+
+
+def _table(clues: Sequence[Any]) -> list[str]:
+    """Clues as lines: how much each says for spam, and in how many messages of each kind it was."""
+    if not clues:
+        return ["  none"]
+    wide = min(max(len(clue.token) for clue in clues), 48)
+    lines = [f"  {'token':{wide}}  {'nats':>6}  {'spam':>7}  {'ham':>7}"]
+    for clue in clues:
+        token = clue.token if len(clue.token) <= wide else f"{clue.token[: wide - 1]}…"
+        bar = ("█" if clue.log_odds > 0 else "░") * round(abs(clue.log_odds))
+        lines.append(f"  {token:{wide}}  {clue.log_odds:+6.2f}  {clue.spam:7,.0f}  {clue.ham:7,.0f}  {bar}".rstrip())
+    return lines
+
+
+def _tell(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:
+    print(json.dumps(record, indent=2, ensure_ascii=False) if options.json else text)
+
+
+def _note(text: str, options: argparse.Namespace) -> None:
+    if not options.quiet:
+        print(f"note: {text}", file=sys.stderr)

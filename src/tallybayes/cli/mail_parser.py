@@ -1,0 +1,141 @@
+"""What can be typed after ``tallybayes mail``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of the spam filter."""
+    commands = parser.add_subparsers(dest="mail_command", metavar="COMMAND", required=True)
+    for name, (says, example, options) in COMMANDS.items():
+        one = commands.add_parser(
+            name,
+            help=says,
+            description=f"{says[0].upper()}{says[1:]}.",
+            epilog=f"example: {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        options(one)
+        one.add_argument("--quiet", "-q", action="store_true", help="no notes")
+        one.add_argument("--json", action="store_true", help="print the record as JSON")
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+def _database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-d",
+        "--database",
+        metavar="FILE",
+        help="the filter ($TALLYBAYES_MAIL, or ~/.local/share/tallybayes/mail.tally)",
+    )
+
+
+def _files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="*", default=["-"], metavar="FILE",
+        help="messages, mboxes, Maildirs or directories of messages; - or none for the standard input",
+    )  # fmt: skip
+
+
+def _kinds(parser: argparse.ArgumentParser) -> None:
+    for kind in ("spam", "ham"):
+        parser.add_argument(
+            f"--{kind}",
+            nargs="+",
+            required=True,
+            metavar="PATH",
+            help=f"{kind}: directories, mboxes, Maildirs or files",
+        )
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes to read with (one a core)")
+
+
+def _thresholds(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spam-from", type=float, default=0.9, metavar="P", help="least probability of spam (0.9)")
+    parser.add_argument("--ham-below", type=float, default=0.1, metavar="P", help="below it a message is ham (0.1)")
+
+
+def _train(parser: argparse.ArgumentParser) -> None:
+    _kinds(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="the filter to write (the usual database)")
+    parser.add_argument("--replace", action="store_true", help="start anew where there is a filter already")
+    _wait(parser)
+
+
+def _classify(parser: argparse.ArgumentParser) -> None:
+    _files(parser)
+    _database(parser)
+    _thresholds(parser)
+    parser.add_argument("--header", action="store_true", help="pass the message on with a header X-Tallybayes")
+    parser.add_argument(
+        "-e", "--exit-zero", action="store_true", help="exit with 0 whatever the verdict, as procmail's filters must"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes to read many messages with (one a core)")
+
+
+def _change(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    for kind in ("spam", "ham"):
+        which.add_argument(f"--{kind}", dest="label", action="store_const", const=kind, help=f"they are {kind}")
+    _files(parser)
+    _database(parser)
+    _wait(parser)
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes to read many messages with (one a core)")
+
+
+def _wait(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait", type=float, default=30.0, metavar="S", help="seconds to wait while another process changes it (30)"
+    )
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="a message; - or none for the standard input"
+    )
+    _database(parser)
+    _thresholds(parser)
+
+
+def _evaluate(parser: argparse.ArgumentParser) -> None:
+    _kinds(parser)
+    _database(parser)
+    _thresholds(parser)
+
+
+def _top(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", type=int, default=20, metavar="N", help="tokens of each class (20)")
+    _database(parser)
+
+
+COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "train": (
+        "learn messages whose kind is known, and write a new filter",
+        "tallybayes mail train --spam ~/Maildir/.Junk --ham ~/Maildir ~/archive.mbox",
+        _train,
+    ),
+    "classify": (
+        "tell spam from ham; exits with 0 for spam, 1 for ham, 2 if unsure, 3 after an error",
+        "tallybayes mail classify message.eml\n         tallybayes mail classify --header -e < message.eml",
+        _classify,
+    ),
+    "learn": ("learn more messages", "tallybayes mail learn --spam < message.eml", _change),
+    "unlearn": (
+        "forget messages, which were learned as spam or ham, exactly",
+        "tallybayes mail unlearn --spam message.eml",
+        _change,
+    ),
+    "move": (
+        "correct messages that were learned as the other kind",
+        "tallybayes mail move --ham newsletter.eml",
+        _change,
+    ),
+    "explain": ("show the clues for the verdict on a message", "tallybayes mail explain message.eml", _explain),
+    "evaluate": (
+        "hold the filter against messages whose kind is known",
+        "tallybayes mail evaluate --spam test/spam --ham test/ham",
+        _evaluate,
+    ),
+    "top": ("show the strongest tokens that were learned", "tallybayes mail top -n 10", _top),
+}

@@ -1,0 +1,32 @@
+"""``tallybayes report``: one page on a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from tallybayes import report
+from tallybayes.cli.screen import console, judged_rows, note, notes, opened, print_json, read_model
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the page and say what to look at twice."""
+    model, saved = read_model(options.model)
+    remembered = saved.fitted.get("_target") if saved is not None else None
+    target = options.target or (remembered if isinstance(remembered, str) else None)
+    method = "test" if options.test else "leave-one-out"
+    told: dict[str, Any] = {"title": options.title, "target": target, "method": method}
+    with notes(options):
+        if options.data is None:
+            made = report.write(model, options.output, **told)
+        else:
+            with opened(options.data, options) as file:
+                rows = judged_rows(file, model, saved, options, report.MOST_ROWS)
+                made = report.write(model, options.output, rows, **told)
+    if options.json:
+        print_json(made.as_dict())
+        return
+    for concern in made.concerns:
+        console().print(str(concern))
+    note(f"written to {options.output}, {os.path.getsize(options.output):,} bytes", options)

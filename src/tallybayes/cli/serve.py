@@ -1,0 +1,55 @@
+"""``tallybayes serve``: models over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import warnings
+from pathlib import Path
+
+from tallybayes.cli.screen import note
+from tallybayes.errors import SettingError
+from tallybayes.serve import create_app
+
+VARIABLE = "TALLYBAYES_TOKEN"
+LEAST = 16  # characters of a token
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve until interrupted."""
+    app = create_app(
+        options.models,
+        learn=options.learn,
+        token=_token(options),
+        open_to=options.host,
+        max_bytes=options.max_bytes,
+        max_rows=options.max_rows,
+    )
+    import uvicorn
+
+    warnings.simplefilter("ignore")  # whoever asks is told; the log is no place for it
+    gc.collect()
+    gc.freeze()  # what is loaded stays; looking through it again and again would only hold up answers
+    note(f"serving http://{options.host}:{options.port}/ (the API: /docs); Ctrl-C ends it", options)
+    uvicorn.run(
+        app,
+        host=options.host,
+        port=options.port,
+        log_level="error" if options.quiet else "warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=10,
+        limit_concurrency=256,
+    )
+
+
+def _token(options: argparse.Namespace) -> str | None:
+    """The secret: from a file or the environment, never from the list of arguments that others can read."""
+    named = options.token_file is not None
+    token = Path(options.token_file).read_text(encoding="utf-8").strip() if named else os.environ.get(VARIABLE)
+    if token is not None and len(token) < LEAST and (named or token):
+        raise SettingError(
+            f"the token in {options.token_file or VARIABLE} is too short; use {LEAST} characters or more"
+        )
+    return token or None

@@ -1,0 +1,175 @@
+"""Clues: the few words of a document that say most, each for being there at all.
+
+P(v | k) = (n_kv + a) / (n_k + 2a) is the chance that word v occurs in a document of class k. What a word says for a
+class is its log against the mean over the classes, e_vk = log P(v | k) − mean_j log P(v | j). Of the words of a
+document the ``most`` that say most for each class are heard, and the score of a class is Σ e_vk over them.
+
+Words of one document repeat each other: a Naive Bayes model that hears them all is far too sure, and surer the longer
+the document is. After Graham (2002) and Robinson (2003), who heard the 15 to 150 strongest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.batch import Array, Csr, Labels
+from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.families._family import left_of
+from tallybayes.families._linear import Dense
+from tallybayes.tally import Counts
+
+NO_PROBABILITY = "clues rank classes, they are no probability of x; use the multinomial family for P(x)"
+SAME = 9  # decimals beyond which two clues are equally strong, so that rounding does not choose between them
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Parameters of a block of clues: how often each word was in how many documents."""
+
+    count: Array  # (V, K) documents of the class with the word
+    weight: Array  # (K,) documents of the class
+    alpha: float
+    power: float = 1.0  # what is said counts that much
+
+    @cached_property
+    def said(self) -> Array:
+        """What each word says (V, K); one that nobody used says nothing."""
+        return said(self.count, self.weight, self.alpha)
+
+    def weighed(self, weights: Array) -> Hints:
+        """The same, believed in part; the words of a document have one weight."""
+        return Hints(self.count, self.weight, self.alpha, self.power * float(weights.max(initial=0.0)))
+
+
+class Present(NamedTuple):
+    """The words of each document, row by row and in the order of the vocabulary."""
+
+    row: NDArray[np.intp]
+    word: NDArray[Any]
+    n_rows: int
+
+    @classmethod
+    def of(cls, x: NDArray[Any] | Csr) -> Present:
+        """The cells above zero."""
+        if not isinstance(x, Csr):
+            row, word = np.nonzero(Dense.of(x, 0.0, takes_holes=False).value)
+            return cls(row, word, len(x))
+        x = kernels.in_order(x)
+        x.check_columns()
+        there = np.asarray(x.data > 0.0)
+        return cls(np.repeat(np.arange(x.shape[0]), np.diff(x.start))[there], x.column[there], x.shape[0])
+
+    def strongest(self, heard: Array, most: int) -> NDArray[np.bool_]:
+        """Which words (nnz,) are among the ``most`` that say most for some class, given what each says (nnz, K)."""
+        chosen = np.zeros(len(self.row), dtype=bool)
+        for strength in np.round(heard, SAME).T:
+            for_it = np.flatnonzero(strength > 0.0)
+            ranked = for_it[np.lexsort((-strength[for_it], self.row[for_it]))]
+            row = self.row[ranked]
+            first = np.searchsorted(row, np.arange(self.n_rows))
+            chosen[ranked[np.arange(len(ranked)) - first[row] < most]] = True
+        return chosen
+
+
+@dataclass(frozen=True)
+class Clues:
+    """The strongest words of a document, for each class so many.
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        Pseudocount of a word's presence and of its absence. A small one trusts words that only one class has used.
+    most : int, default=15
+        Words of a document that are heard for each class.
+
+    Examples
+    --------
+    >>> from tallybayes.batch import Labels
+    >>> family = Clues(alpha=1.0, most=1)
+    >>> x = np.array([[3, 1, 0], [1, 0, 1], [0, 1, 1]])
+    >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1], np.int32)), 2))
+    >>> family.contributions(params, x[:1]).round(3)
+    array([[[ 0.405, -0.144,  0.   ],
+            [-0.405,  0.144,  0.   ]]])
+    """
+
+    alpha: float = 0.05
+    most: int = 15
+    name: ClassVar[str] = "clues"
+
+    def __post_init__(self) -> None:
+        if not self.alpha > 0:
+            raise SettingError(
+                f"clues need alpha above 0: one word that a class never used would decide; got {self.alpha!r}"
+            )
+        if self.most < 1:
+            raise SettingError(f"at least 1 word has to be heard, not {self.most!r}")
+
+    def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
+        count, _ = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)
+        return Counts(count, labels.class_weight(n_classes)[:, None])
+
+    def estimate(self, summary: Counts) -> Hints:
+        return Hints(np.ascontiguousarray(summary.count.T), summary.weight[:, 0], self.alpha)
+
+    def log_prob(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
+        present = Present.of(x)
+        return params.power * self._score(present, params.said[present.word])
+
+    def contributions(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
+        present = Present.of(x)
+        heard = params.said[present.word]
+        chosen = present.strongest(heard, self.most)
+        parts = np.zeros((present.n_rows, params.count.shape[1], params.count.shape[0]))
+        parts[present.row[chosen], :, present.word[chosen]] = params.power * heard[chosen]
+        return parts
+
+    def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:
+        assert labels.codes is not None
+        present, n_classes = Present.of(x), len(params.weight)
+        own = np.zeros((present.n_rows, n_classes))
+        own[np.arange(present.n_rows), labels.codes] = labels.weight
+        count = left_of(params.count[present.word], own[present.row])
+        weight = left_of(np.broadcast_to(params.weight, own.shape), own)
+        return params.power * self._score(present, said(count, weight[present.row], self.alpha))
+
+    def _score(self, present: Present, heard: Array) -> Array:
+        chosen = present.strongest(heard, self.most)
+        row, heard = present.row[chosen], heard[chosen]
+        columns = [np.bincount(row, weights=column, minlength=present.n_rows) for column in heard.T]
+        return np.stack(columns, axis=1).astype(np.float64, copy=False)
+
+    def log_base(self, x: NDArray[Any] | Csr) -> Array:
+        raise NotAvailableError(NO_PROBABILITY)
+
+    def log_penalty(self, params: Hints) -> float:
+        return 0.0
+
+    def linear(self, params: Hints) -> tuple[Array, Array]:
+        raise NotAvailableError("which clues are heard depends on the document, so the score is not linear in it")
+
+    def sample(self, params: Hints, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        """Draw which words are there, each by itself."""
+        chance = (params.count + params.alpha) / (params.weight + 2.0 * params.alpha)
+        chance = np.where(params.count.sum(axis=1, keepdims=True) > 0, chance, 0.0)
+        return (rng.random((len(codes), len(chance))) < chance.T[codes]).astype(np.float64)
+
+    def n_parameters(self, params: Hints) -> int:
+        return params.count.size
+
+    def joint_size(self, params: Hints) -> int:
+        return 1 << len(params.count)
+
+
+def said(count: Array, weight: Array, alpha: float) -> Array:
+    """What words say for each class against the mean of the classes (…, K); nothing where nobody used them."""
+    logs = np.log((count + alpha) / (weight + 2.0 * alpha))
+    logs -= logs.mean(axis=-1, keepdims=True)
+    logs[~count.any(axis=-1)] = 0.0
+    return logs

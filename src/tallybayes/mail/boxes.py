@@ -1,0 +1,130 @@
+"""Where messages lie: single files, directories of files (MH, one file a message), Maildirs and mbox files."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from tallybayes.errors import DataError
+
+# The first line of a message is a header, or the envelope line of an mbox.
+MESSAGE = re.compile(rb"[\r\n]*(?:>?From |[!-9;-~]{1,76}[ \t]*:)")
+# A new message in an mbox: after an empty line "From", an address and a time, and then a header. Texts have lines that
+# begin with "From", too, and not every program that writes an mbox marks them.
+NEXT = re.compile(rb"\n\r?\n(?=From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?:[!-9;-~]{1,76}[ \t]*:|>From ))")
+BEGINNING = 2048  # bytes that tell what a file is
+
+Note = Callable[[str], None]
+
+
+class Place(NamedTuple):
+    """A message in a file: all of it, or one of those in an mbox."""
+
+    path: str
+    number: int | None = None  # of the message in its mbox, from 1
+    first: int = 0
+    last: int | None = None
+
+    def __str__(self) -> str:
+        return self.path if self.number is None else f"{self.path}#{self.number}"
+
+    def read(self) -> bytes:
+        """The bytes of the message."""
+        with open(self.path, "rb") as file:
+            file.seek(self.first)
+            return file.read(-1 if self.last is None else self.last - self.first)
+
+
+class Loose(NamedTuple):
+    """A message that lies in no file."""
+
+    name: str
+    raw: bytes
+
+    def __str__(self) -> str:
+        return self.name
+
+    def read(self) -> bytes:
+        """The bytes of the message."""
+        return self.raw
+
+
+def split(data: bytes) -> list[bytes]:
+    """The messages of an mbox; a message alone is one, whatever it looks like.
+
+    Examples
+    --------
+    >>> box = b"From a Mon Nov 16 03:00 2026\\nTo: b\\n\\none\\n\\nFrom b Mon Nov 16 04:00 2026\\nTo: a\\n\\ntwo\\n"
+    >>> [message[-5:] for message in split(box)]
+    [b'one\\n\\n', b'\\ntwo\\n']
+    """
+    starts = _starts(data) if data.startswith(b"From ") else [0]
+    return [data[first:last] for first, last in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def _starts(data: bytes | mmap.mmap) -> list[int]:
+    return [0, *(match.end() for match in NEXT.finditer(data))]
+
+
+def places(paths: Iterable[str | os.PathLike[str]], note: Note = lambda text: None) -> list[Place]:
+    """The messages of files and directories.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        A file is a message or an mbox. Of a Maildir its ``cur`` and ``new`` are read, of any other directory all files
+        in it and below it, in the order of their names; hidden ones are passed over.
+    note : callable, optional
+        Told of each file in a directory that is no message and is left out.
+
+    Returns
+    -------
+    list of Place
+    """
+    found: list[Place] = []
+    for given in paths:
+        path = os.fspath(given)
+        if not os.path.isdir(path):
+            found += _in_file(path)
+            continue
+        for file in _files(path):
+            try:
+                with open(file, "rb") as opened:
+                    is_message = MESSAGE.match(opened.read(BEGINNING))
+                if is_message:
+                    found += _in_file(file)
+                else:
+                    note(f"{file} is no message and is left out")
+            except OSError as error:
+                note(f"{file} is left out: {error.strerror}")
+    return found
+
+
+def _files(directory: str) -> Iterator[str]:
+    """The files of a directory; of a Maildir those that are delivered."""
+    inside = {"cur", "new"} <= set(os.listdir(directory))
+    roots = [os.path.join(directory, name) for name in ("cur", "new")] if inside else [directory]
+    for root in roots:
+        for at, below, names in os.walk(root):
+            below[:] = sorted(name for name in below if not name.startswith("."))
+            for name in sorted(names):
+                path = os.path.join(at, name)
+                if not name.startswith(".") and os.path.isfile(path):
+                    yield path
+
+
+def _in_file(path: str) -> list[Place]:
+    with open(path, "rb") as file:
+        if file.read(5) != b"From ":
+            return [Place(path)]
+        if not file.seekable():
+            raise DataError(f"{path} is a pipe; pass - to read a message from the standard input")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            starts = _starts(data)
+    if len(starts) == 1:
+        return [Place(path)]
+    ends: Sequence[int | None] = [*starts[1:], None]
+    return [Place(path, n, first, last) for n, (first, last) in enumerate(zip(starts, ends, strict=True), start=1)]

@@ -1,0 +1,127 @@
+"""The filter's file: an ordinary model file that one process changes at a time.
+
+Readers need no lock, since a file is replaced as a whole. Whoever changes it holds a lock on the file beside it from
+before it is read until it is replaced, so that two deliveries at once lose nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tallybayes import storage
+from tallybayes.errors import DataError, TallybayesError
+from tallybayes.mail import filter as mail
+from tallybayes.model import Model
+
+WAIT = 30.0  # seconds that a lock is waited for
+PAUSE = 0.01  # seconds between two tries
+
+
+class LockedError(TallybayesError):
+    """Another process has held the database for too long."""
+
+
+def default_path() -> Path:
+    """Where the database is if nothing is said: $TALLYBAYES_MAIL, or mail.tally in the user's data directory."""
+    if told := os.environ.get("TALLYBAYES_MAIL"):
+        return Path(told)
+    home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(home) / "tallybayes" / "mail.tally"
+
+
+def read(path: str | os.PathLike[str]) -> Model:
+    """Read a filter.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    ModelFileError
+        If the file is damaged, or a model of something else.
+    """
+    try:
+        model = storage.read(path)
+    except FileNotFoundError:
+        raise DataError(f"there is no database {os.fspath(path)} yet; mail train or mail learn makes one") from None
+    mail.check(model)
+    return model
+
+
+def create(model: Model, path: str | os.PathLike[str], wait: float = WAIT) -> None:
+    """Write a filter, in the place of whatever was there."""
+    with locked(path, wait):
+        storage.write(model, path)
+
+
+def update(path: str | os.PathLike[str], change: Callable[[Model], Model], wait: float = WAIT) -> Model:
+    """Change a filter while nobody else does; one that is not there yet has learned nothing.
+
+    Parameters
+    ----------
+    path : path
+    change : callable
+        Given the model, answers the one to be written. If it raises, the file stays as it is.
+    wait : float
+        Seconds to wait for others.
+
+    Returns
+    -------
+    Model
+        What was written.
+
+    Raises
+    ------
+    LockedError
+        If others did not finish in time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.tally"
+    >>> update(path, lambda model: mail.learn(model, ["free\\nmoney"], "spam"))
+    Model(clues:message; Tally(1 row; ham: 0, spam: 1; 1 column))
+    """
+    with locked(path, wait):
+        changed = change(read(path) if os.path.exists(path) else mail.empty())
+        storage.write(changed, path)
+    return changed
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], wait: float = WAIT) -> Iterator[None]:
+    """Hold the lock of a file; it is given back even if the process is killed."""
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        until = time.monotonic() + wait
+        while not _taken(handle):
+            if time.monotonic() >= until:
+                raise LockedError(
+                    f"another process has held {os.fspath(path)} for {wait:g} seconds; nothing was changed: try again, "
+                    "or wait longer with --wait"
+                )
+            time.sleep(PAUSE)
+        yield
+    finally:
+        os.close(handle)  # gives the lock back
+
+
+def _taken(handle: int) -> bool:
+    """Try to take the lock."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

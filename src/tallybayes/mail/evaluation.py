@@ -1,0 +1,82 @@
+"""How good a filter is: what became of messages whose kind is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tallybayes.mail.filter import DEFAULT, Label, Thresholds, Verdict
+from tallybayes.schema import plural
+
+
+@dataclass(frozen=True)
+class MailEvaluation:
+    """Verdicts on spam and on ham, counted."""
+
+    spam: dict[Label, int]
+    ham: dict[Label, int]
+    correct: int  # messages on the right side of one half
+
+    @classmethod
+    def of(cls, spam: Sequence[Verdict], ham: Sequence[Verdict]) -> MailEvaluation:
+        """Count the verdicts on messages that are spam, and on messages that are ham."""
+        right = sum(v.probability >= 0.5 for v in spam) + sum(v.probability < 0.5 for v in ham)
+        return cls(_counted(spam), _counted(ham), right)
+
+    @classmethod
+    def of_probabilities(
+        cls, spam: Sequence[float], ham: Sequence[float], thresholds: Thresholds = DEFAULT
+    ) -> MailEvaluation:
+        """The same from probabilities of spam."""
+        return cls.of(*([Verdict(thresholds.label(p), p, 1) for p in part] for part in (spam, ham)))
+
+    @property
+    def n_messages(self) -> int:
+        """How many messages were judged."""
+        return sum(self.spam.values()) + sum(self.ham.values())
+
+    @property
+    def recall(self) -> float:
+        """Share of the spam that was called spam."""
+        return self.spam["spam"] / max(sum(self.spam.values()), 1)
+
+    @property
+    def false_positives(self) -> int:
+        """Ham that was called spam."""
+        return self.ham["spam"]
+
+    @property
+    def unsure(self) -> int:
+        """Messages that were called neither."""
+        return self.spam["unsure"] + self.ham["unsure"]
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the messages on the right side of one half."""
+        return self.correct / max(self.n_messages, 1)
+
+    def __str__(self) -> str:
+        lines = [f"{'called':14}{'spam':>8}{'unsure':>8}{'ham':>8}"]
+        for label, found in (("spam", self.spam), ("ham", self.ham)):
+            name = f"{sum(found.values()):,} {label}"
+            lines.append(f"{name:14}{found['spam']:8,}{found['unsure']:8,}{found['ham']:8,}")
+        told = f"recall {self.recall:.3f} with {plural(self.false_positives, 'false positive')}"
+        return "\n".join([*lines, f"{told}; accuracy at one half {self.accuracy:.4f}"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {
+            "spam": self.spam,
+            "ham": self.ham,
+            "recall": self.recall,
+            "false_positives": self.false_positives,
+            "unsure": self.unsure,
+            "accuracy": self.accuracy,
+        }
+
+
+def _counted(verdicts: Sequence[Verdict]) -> dict[Label, int]:
+    found = Counter(verdict.label for verdict in verdicts)
+    return {"spam": found["spam"], "unsure": found["unsure"], "ham": found["ham"]}

@@ -1,0 +1,229 @@
+"""The spam filter: a model of one column of text that hears the strongest clues of a message.
+
+The settings were chosen by cross-validation among the messages that the benchmark trains with (``python -m benchmarks
+mail`` tells how); none was chosen by those that it tests with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tallybayes import calibration, kernels
+from tallybayes.batch import Array, Batch, Documents, Encoded, Labels
+from tallybayes.errors import DataError, ModelFileError, UnlearnError
+from tallybayes.families import Clues
+from tallybayes.model import Model
+from tallybayes.schema import Column, Schema, block_of
+from tallybayes.settings import Settings
+from tallybayes.sources.words import Counted, count_words
+from tallybayes.tally import Counts, count
+from tallybayes.tokens import Tokens, Vocabulary
+
+CLASSES = HAM, SPAM = "ham", "spam"
+Label = Literal["ham", "spam", "unsure"]
+TOKENS = Tokens(words="lines", lower=False)
+COLUMN = Column("message", "text", Vocabulary.of([]), reason="as told", lasting="as told", tokens=TOKENS)
+BLOCK = block_of(COLUMN, Clues.name)
+# Clues of one message repeat each other: seven nats of their sum are worth about one. Fitted where messages are many.
+TEMPERATURE = calibration.Temperature(7.0)
+MANY = 100  # messages of each class that can tell the temperature
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where spam begins and ham ends; what lies between is unsure.
+
+    A false positive is worse than nine misses: that is what 0.9 means.
+
+    Parameters
+    ----------
+    spam : float
+        Least probability of spam.
+    ham : float
+        A message with less than this probability is ham.
+    """
+
+    spam: float = 0.9
+    ham: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.ham <= self.spam <= 1.0:
+            raise DataError(
+                f"thresholds are probabilities, that of ham not above that of spam; got {self.ham} and {self.spam}"
+            )
+
+    def label(self, probability: float) -> Label:
+        """The verdict on a message with that probability of spam."""
+        return "spam" if probability >= self.spam else "ham" if probability < self.ham else "unsure"
+
+
+DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a message is taken for."""
+
+    label: Label
+    probability: float  # of spam
+    known: int  # tokens of the message that the filter has met before
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.probability:.4f}" + ("" if self.known else " (no known word)")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Clue:
+    """What one token says, and how often it was met."""
+
+    token: str
+    log_odds: float  # of spam, in nats
+    spam: float  # messages with the token
+    ham: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A verdict and the clues that it was found by, strongest first."""
+
+    verdict: Verdict
+    clues: tuple[Clue, ...]
+    total: float  # log odds of spam that they add up to
+    temperature: float  # what the total is divided by
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return self.verdict.as_dict() | {
+            "clues": [asdict(clue) for clue in self.clues],
+            "total": self.total,
+            "temperature": self.temperature,
+        }
+
+
+# ---------------------------------------------------------------------------------------------- learning
+
+
+def empty() -> Model:
+    """A filter that has learned nothing.
+
+    Examples
+    --------
+    >>> model = learn(empty(), ["subject:free\\nmoney"], "spam")
+    >>> model = learn(model, ["subject:minutes\\nmeeting"], "ham")
+    >>> [str(verdict) for verdict in judge(model, ["money", "meeting", "aardvark"])]
+    ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known word)']
+    """
+    settings = Settings({BLOCK: Clues()}, prior="uniform", calibration=TEMPERATURE)
+    return Model(settings, count(rows((), ()), settings.families))
+
+
+def rows(documents: Sequence[str], labels: Sequence[str]) -> Batch:
+    """Documents ready to be counted, with a vocabulary of their own."""
+    counted = _counted(documents)
+    schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES)
+    codes = np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
+    return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(documents), Labels.hard(codes))
+
+
+def _counted(documents: Sequence[str]) -> Counted:
+    return count_words(kernels.texts_of(list(documents)), TOKENS, 0, len(documents), None)
+
+
+def learn(model: Model, documents: Sequence[str], label: str) -> Model:
+    """The filter that has also learned these messages."""
+    return model.learn(rows(documents, [label] * len(documents)))
+
+
+def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
+    """The filter that never saw these messages; words that nobody used but them are gone."""
+    try:
+        less = model.unlearn(rows(documents, [label] * len(documents)))
+    except UnlearnError:
+        which = "this message was" if len(documents) == 1 else "some of these messages were"
+        raise UnlearnError(f"{which} not learned as {label}, so nothing was changed") from None
+    return replace(less, tally=less.tally.trimmed())
+
+
+def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:
+    """A filter that has learned these messages, and the probability of spam of each, left out: ham first.
+
+    The temperature is fitted to those where there are enough of both.
+    """
+    batch = rows([*ham, *spam], [HAM] * len(ham) + [SPAM] * len(spam))
+    model = empty().learn(batch)
+    raw = replace(model, settings=replace(model.settings, calibration=None)).leave_one_out(batch)
+    assert batch.labels is not None
+    assert batch.labels.codes is not None
+    fitted: calibration.Calibration = TEMPERATURE
+    if min(len(ham), len(spam)) >= MANY:
+        fitted = calibration.fit("temperature", raw, batch.labels.codes, batch.labels.weight)
+    model = replace(model, settings=replace(model.settings, calibration=fitted))
+    return model, np.exp(fitted.apply(raw))[:, 1]
+
+
+def check(model: Model) -> None:
+    """Refuse a model that is no filter."""
+    columns = [(column.name, column.tokens) for column in model.schema.columns[:2]]
+    if (columns, model.schema.classes, [*model.tally.blocks]) != ([(COLUMN.name, TOKENS)], CLASSES, [BLOCK]):
+        raise ModelFileError("it is a model, but none of mail: mail train makes one")
+
+
+# ---------------------------------------------------------------------------------------------- judging
+
+
+def judge(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
+    """What messages are taken for; a filter that has met only one class, or no word of a message, is unsure."""
+    words = _known(model, documents)
+    known = np.diff(words.start).tolist()
+    if not model.tally.class_weight.all():
+        return [Verdict("unsure", 0.5, n) for n in known]
+    spam = model.posterior(Batch(model.schema, {BLOCK: Encoded([0], words)}, len(documents)))[:, 1].tolist()
+    return [Verdict(thresholds.label(p) if n else "unsure", p, n) for p, n in zip(spam, known, strict=True)]
+
+
+def _known(model: Model, documents: Sequence[str]) -> Documents:
+    """Documents as counts of the tokens that the filter knows."""
+    levels = model.schema.columns[0].levels
+    assert levels is not None
+    return _counted(documents).within(levels, TOKENS)
+
+
+def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Case:
+    """The verdict on a message and the clues that it was found by; their sum is what the verdict rests on."""
+    words = _known(model, [document])
+    parts = model.settings.families[BLOCK].contributions(model.parameters[BLOCK], words)[0]
+    odds = parts[1] - parts[0]
+    heard = np.flatnonzero(odds)
+    clues = _clues(model, heard[np.argsort(-np.abs(odds[heard]), kind="stable")], odds)
+    fitted = model.settings.calibration
+    temperature = fitted.temperature if isinstance(fitted, calibration.Temperature) else 1.0
+    return Case(judge(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
+
+
+def top(model: Model, most: int = 20) -> dict[str, tuple[Clue, ...]]:
+    """The strongest tokens that were learned, of each class."""
+    said = model.parameters[BLOCK].said
+    odds = said[:, 1] - said[:, 0]
+    ranked = np.argsort(odds, kind="stable")
+    ham, spam = ranked[:most], ranked[::-1][:most]
+    return {
+        HAM: tuple(_clues(model, ham[odds[ham] < 0], odds)),
+        SPAM: tuple(_clues(model, spam[odds[spam] > 0], odds)),
+    }
+
+
+def _clues(model: Model, words: Iterable[int], odds: Array) -> Iterator[Clue]:
+    levels, summary = model.schema.columns[0].levels, model.tally.blocks[BLOCK].summary
+    assert isinstance(levels, Vocabulary)
+    assert isinstance(summary, Counts)
+    for word in words:
+        ham, spam = summary.count[:, word].tolist()
+        yield Clue(levels[int(word)], float(odds[word]), spam, ham)

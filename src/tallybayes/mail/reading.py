@@ -1,0 +1,45 @@
+"""Many messages to documents, on all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from tallybayes.mail.boxes import Loose, Place
+from tallybayes.mail.message import document
+from tallybayes.parallel import cores
+
+FEW = 300  # messages that are read before other processes would have started
+CHUNK = 32  # messages that a process is given at a time
+
+
+def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[str]:
+    """The documents of messages, in their order.
+
+    Parameters
+    ----------
+    messages : sequence of Place or Loose
+    n_jobs : int, optional
+        Processes to read with; one for each core that this process may use if not given.
+
+    Yields
+    ------
+    str
+        The tokens of a message, one a line.
+    """
+    n_jobs = n_jobs or cores()
+    if n_jobs == 1 or len(messages) < FEW:
+        yield from map(_document, messages)
+        return
+    # Forked by a server that has no threads: those of this process would be cut off in the middle of their work.
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(n_jobs, context) as pool:
+        yield from pool.map(_document, messages, chunksize=CHUNK)
+
+
+def _document(place: Place | Loose) -> str:
+    return document(place.read())

@@ -1,0 +1,133 @@
+"""Reports: one self-contained page on a model, with a what-if that is computed in the page."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from tallybayes.atomic import replacing
+from tallybayes.components import Pooled
+from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
+from tallybayes.evaluate import Evaluation, leave_one_out, score
+from tallybayes.explain import hallmarks
+from tallybayes.export.portable import Scorer
+from tallybayes.model import Model
+from tallybayes.pictures import column_pictures, concerns
+from tallybayes.pictures._model import model_of, rows_with_labels
+from tallybayes.report.controls import controls
+from tallybayes.report.page import Report
+
+__all__ = ["Report", "make", "write"]
+
+MOST_BYTES = 6_000_000  # of parameters that a page still opens with at once
+MOST_ROWS = 50_000  # that the model is judged by
+
+
+def make(
+    model: Any, data: Any = None, *, title: str | None = None, target: str | None = None, method: str = "leave-one-out"
+) -> Report:
+    """All that a report on a model shows.
+
+    Parameters
+    ----------
+    model : Model or estimator
+    data : labelled Rows or (X, y), optional
+        Rows to judge the model by and to draw histograms of.
+    title : str, optional
+    target : str, optional
+        What the classes are of.
+    method : {"leave-one-out", "test"}
+        Whether the rows are those that were learned, or others.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, datasets
+    >>> table = datasets.tennis()
+    >>> play = table.pop("play")
+    >>> report = make(NaiveBayes(classical=True).fit(table, play), (table, play), title="Tennis")
+    >>> report.html().startswith("<!doctype html>"), len(report.html()) < 2_000_000
+    (True, True)
+    """
+    if method not in ("leave-one-out", "test"):
+        raise SettingError(f"method must be 'leave-one-out' or 'test', not {method!r}")
+    target = target or getattr(model, "_target", None)
+    rows, core = rows_with_labels(model, data), model_of(model)
+    if rows is not None and rows.n_rows > MOST_ROWS:
+        rows = rows.take(np.arange(0, rows.n_rows, -(-rows.n_rows // MOST_ROWS)))
+    pictures = column_pictures(core, rows)
+    scorer, parts = _scorer(core)
+    return Report(
+        title or (f"Which {target}?" if target else "A Naive Bayes model"),
+        target,
+        core.schema.classes,
+        tuple(core.tally.class_weight.tolist()),
+        tuple(np.exp(core.log_prior).tolist()),
+        core.schema.columns,
+        pictures,
+        concerns(core, rows, pictures),
+        hallmarks(core, 6),
+        None if rows is None else _judged(core, rows, method),
+        _settings(core),
+        core.n_parameters,
+        scorer,
+        None if parts is None else controls(parts, core.schema.columns, pictures),
+    )
+
+
+def write(model: Any, path: str | os.PathLike[str], data: Any = None, **options: Any) -> Report:
+    """Write a report to a file, whole or not at all; options are those of `make`."""
+    report = make(model, data, **options)
+    with replacing(path) as temporary:
+        temporary.write_text(report.html(), encoding="utf-8")
+    return report
+
+
+def _scorer(model: Model) -> tuple[Any, Scorer | None]:
+    """The parameters for the page, unless they are too many or of a kind that has no such form."""
+    if model.n_classes < 2:
+        return None, None
+    try:
+        parts = Scorer.of(model, texts=True)
+    except NotAvailableError:
+        return None, None
+    record = parts.as_dict()
+    record["terms"] = [_compact(term) for term in record["terms"]]
+    return (None, None) if len(json.dumps(record)) > MOST_BYTES else (record, parts)
+
+
+def _compact(term: dict[str, Any]) -> dict[str, Any]:
+    """Words that say the same, as nearly all rare ones do, share a row of slopes: the page is a third as large."""
+    if "slopes" not in term:
+        return term
+    rows: dict[tuple[Any, ...], int] = {}
+    which = [rows.setdefault(tuple(row), len(rows)) for row in term["slopes"]]
+    return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
+
+
+def _judged(model: Model, rows: Any, method: str) -> Evaluation | None:
+    if rows.labels is None or rows.labels.codes is None or isinstance(model.settings.calibration, Pooled):
+        return None
+    if method == "leave-one-out":
+        try:
+            return leave_one_out(model, rows)
+        except (RowError, UnlearnError) as error:
+            raise UnlearnError(f"{error}; other rows are judged with method='test' (--test)") from None
+    return score(model.log_posterior(rows), rows.labels.codes, model.schema.classes, rows.labels.weight)
+
+
+def _settings(model: Model) -> dict[str, str]:
+    settings = model.settings
+    weights = "none: all evidence is believed" if settings.weights is None else repr(settings.weights)
+    return {
+        **{f"{name} columns": repr(family) for name, family in settings.families.items()},
+        "prior": settings.prior if isinstance(settings.prior, str) else str(dict(settings.prior)),
+        "weights": weights,
+        "calibration": "none" if settings.calibration is None else repr(settings.calibration),
+    }

@@ -1,0 +1,361 @@
+"""A report as one page of HTML that asks for nothing else: styles, scripts and parameters are in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from tallybayes import __version__
+from tallybayes.evaluate import Evaluation
+from tallybayes.explain import Hallmark
+from tallybayes.pictures import ColumnPicture, Concern
+from tallybayes.report import svg
+from tallybayes.schema import Column, Level, amount, plural
+
+PER_PAGE = 12  # pictures that are on the page at first; as in page.js
+MOST_PICTURES = 300
+MOST_LISTED = 1000  # columns and classes in the tables
+MOST_CONFUSED = 12  # classes in the confusion matrix
+MOST_CONCERNS = 4  # that are not folded away
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report shows; `html` writes it.
+
+    Parameters
+    ----------
+    title : str
+    target : str, optional
+        What the classes are of.
+    classes : tuple
+    rows : tuple of float
+        Weight of each class.
+    prior : tuple of float
+    columns : sequence of Column
+    pictures : tuple of ColumnPicture
+    concerns : tuple of Concern
+    hallmarks : dict of class to tuple of Hallmark
+    judged : Evaluation, optional
+    settings : dict of str to str
+    n_parameters : int
+    scorer, controls : optional
+        What the what-if computes with, and what can be set, as plain values.
+    """
+
+    title: str
+    target: str | None
+    classes: tuple[Level, ...]
+    rows: tuple[float, ...]
+    prior: tuple[float, ...]
+    columns: Sequence[Column]
+    pictures: tuple[ColumnPicture, ...]
+    concerns: tuple[Concern, ...]
+    hallmarks: dict[Level, tuple[Hallmark, ...]]
+    judged: Evaluation | None
+    settings: dict[str, str]
+    n_parameters: int
+    scorer: Any = None
+    controls: Any = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain values, for JSON, without what the what-if computes with."""
+        return {
+            "title": self.title,
+            "target": self.target,
+            "classes": [
+                {"class": label, "rows": weight, "prior": p}
+                for label, weight, p in zip(self.classes, self.rows, self.prior, strict=True)
+            ],
+            "columns": [{"name": c.name, "kind": c.kind, "why": c.reason} for c in self.columns],
+            "pictures": [picture.as_dict() for picture in self.pictures],
+            "concerns": [concern.as_dict() for concern in self.concerns],
+            "evidence": {
+                str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
+                for label, marks in self.hallmarks.items()
+            },
+            "evaluation": None if self.judged is None else self.judged.as_dict(),
+            "settings": self.settings,
+            "n_parameters": self.n_parameters,
+        }
+
+    def html(self, service: str | None = None) -> str:
+        """The page; with the address of a service it also takes files to score."""
+        sections = [*_sections(self, service)]
+        links = "".join(f'<li><a href="#{name}">{told}</a></li>' for name, told, _ in sections)
+        body = "".join(
+            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{told}</h2>{content}</section>'
+            for name, told, content in sections
+        )
+        script = f"{asset('scorer.js')}\n{asset('page.js')}"
+        data = "".join(_data(name, value) for name, value in (("scorer", self.scorer), ("controls", self.controls)))
+        return (
+            "<!doctype html>\n"
+            '<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(service is not None)}">'
+            '<meta name="referrer" content="no-referrer">'
+            f"<title>{escape(self.title)}</title><style>{asset('page.css')}</style></head>\n"
+            '<body><a class="skip" href="#main">to the content</a>'
+            f'<header><h1>{escape(self.title)}</h1><p class="lead">{_lead(self)}</p>'
+            f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
+            f'<main id="main">{body}</main>\n'
+            f"<footer>Made by tallybayes {__version__}. This page asks for nothing from the network.</footer>\n"
+            f"{data}<script>{script}</script></body></html>\n"
+        )
+
+
+def policy(service: bool = False) -> str:
+    """What the page may load: its own style and script, by their hashes, and nothing else."""
+    script = f"{asset('scorer.js')}\n{asset('page.js')}"
+    connect = "connect-src 'self'; " if service else ""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(asset('page.css'))}'; "
+        f"{connect}base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (files("tallybayes") / "report" / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _data(name: str, value: Any) -> str:
+    """Values for the script; a tag in them could end the element, so there is none."""
+    if value is None:
+        return ""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
+
+
+# ------------------------------------------------------------------------------------------ sections
+
+
+def _lead(report: Report) -> str:
+    total = sum(report.rows)
+    rows = "1 row" if total == 1 else f"{amount(total)} rows"
+    used = sum(c.kind not in ("ignored", "pair") for c in report.columns)
+    names = [escape(str(label)) for label in report.classes]
+    few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
+    what = escape(report.target) if report.target else "the class"
+    return f"Learned from {rows} and {plural(used, 'column')} to tell {what}: {few}."
+
+
+def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:
+    if report.concerns:
+        yield "twice", "Look at these twice", _concerns(report)
+    if report.scorer is not None:
+        yield "what-if", "What if", WHAT_IF
+    elif len(report.classes) > 1:
+        yield (
+            "what-if",
+            "What if",
+            "<p>The model is too large to be computed in a page; use <code>tallybayes serve</code>.</p>",
+        )
+    if service is not None:
+        yield "file", "Score a file", _drop(service)
+    yield "how-good", "How good it is", _how_good(report)
+    if any(report.hallmarks.values()):
+        yield "evidence", "What speaks for each class", _hallmarks(report)
+    if report.pictures:
+        yield "columns", "What each column says", _columns(report)
+    yield "learned", "What was learned from what", _learned(report)
+
+
+def _concerns(report: Report) -> str:
+    items = [f"<li>{escape(c.text)}</li>" for c in report.concerns]
+    first, rest = "".join(items[:MOST_CONCERNS]), items[MOST_CONCERNS:]
+    more = f'<ul class="concerns">{"".join(rest)}</ul>'
+    more = f"<details><summary>{len(rest)} more</summary>{more}</details>" if rest else ""
+    return f'<ul class="concerns">{first}</ul>{more}'
+
+
+WHAT_IF = """
+<noscript><p>This part needs JavaScript; everything else does not.</p></noscript>
+<p class="screen">Set what is known of a case and see what the model makes of it. The address of this page
+keeps what you set.</p>
+<div class="pager screen">
+<button type="button" id="clear">clear all</button>
+<label for="typical">a typical</label><select id="typical"><option value="">…</option></select>
+</div>
+<div class="whatif">
+<div>
+<p class="screen"><label for="find">find a column</label> <input id="find" type="search" autocomplete="off"></p>
+<div id="controls-box"></div><div class="pager" id="controls-pager"></div>
+</div>
+<div class="result">
+<p class="verdict" id="verdict" aria-live="polite"></p>
+<table class="probs"><caption class="skip">probability of each class</caption><tbody id="probs"></tbody></table>
+<h3>Why: <span id="compared"></span></h3>
+<p class="small">Evidence in log odds; it adds up.</p>
+<table class="odds"><caption class="skip">evidence of each column</caption>
+<colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
+<p class="screen small compare"><label for="label">compare</label> <select id="label"></select>
+<label for="against">with</label> <select id="against"></select></p>
+</div>
+</div>
+"""
+
+
+def _drop(service: str) -> str:
+    return (
+        f'<div class="drop" id="drop" data-to="{escape(service, quote=True)}"><p><label for="drop-file">Drop a '
+        "CSV file here, or choose one; its rows come back with their predictions.</label></p>"
+        '<input type="file" id="drop-file" accept=".csv,text/csv"><p id="drop-told" role="status"></p></div>'
+    )
+
+
+def _how_good(report: Report) -> str:
+    judged = report.judged
+    if judged is None:
+        return (
+            "<p>Not looked at: the rows are not in the model. With <code>--data</code> (the file it was trained on) "
+            "each row is scored as if it alone had not been learned.</p>"
+        )
+    facts = [
+        ("accuracy", f"{float(judged.accuracy):.1%}", f"always the commonest class: {judged.baseline_accuracy:.1%}"),
+        ("log loss", f"{float(judged.log_loss):.3f}", f"ignoring the columns: {judged.baseline_log_loss:.3f}"),
+        ("macro F1", f"{judged.macro_f1:.3f}", f"balanced accuracy {judged.balanced_accuracy:.1%}"),
+        ("calibration error", f"{judged.ece:.3f}", f"Brier score {float(judged.brier):.3f}"),
+    ]
+    told = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
+    how = "Each row is scored as if it alone had not been learned." if judged.method == "leave-one-out" else ""
+    wide = " wide" if len(judged.classes) > 6 else ""
+    interval = f"{judged.accuracy.low:.1%} to {judged.accuracy.high:.1%}"
+    return (
+        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95&nbsp;% interval of the accuracy is "
+        f'{interval}.</p><dl class="facts">{told}</dl><div class="two{wide}"><div>'
+        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div>"
+        f"<div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
+        "<p>On the dashed line a prediction is right as often as it says; below it, it is too sure. "
+        "Larger dots are more rows.</p></div></div>"
+        f"<h3>Class by class</h3>{_per_class(judged)}"
+    )
+
+
+def _confusion(judged: Evaluation) -> str:
+    kept = np.sort(np.argsort(-judged.support, kind="stable")[:MOST_CONFUSED])
+    names = {int(k): _named(judged.classes[k]) for k in kept}
+    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(judged.classes[k])) for k in kept) > 6 else ""
+    head = "".join(f'<th scope="col"{tilted}>{names[int(k)]}</th>' for k in kept)
+    lines = []
+    for t in kept:
+        cells = []
+        for p in kept:
+            share = judged.confusion[t, p] / judged.support[t] if judged.support[t] else 0.0
+            shade = 0 if not share else min(4, 1 + int(4 * share))
+            cells.append(f'<td class="s{shade}">{amount(judged.confusion[t, p])}</td>')
+        lines.append(f'<tr><th scope="row">{names[int(t)]}</th>{"".join(cells)}</tr>')
+    more = len(judged.classes) - len(kept)
+    note = f"<p>The {len(kept)} commonest classes; {plural(more, 'other')} not shown.</p>" if more else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="confusion matrix"><table class="confusion"><tr>'
+        f"<td></td>{head}</tr>{''.join(lines)}</table></div>{note}"
+    )
+
+
+def _named(label: Level, most: int = 26) -> str:
+    """A class in a narrow place; the whole name shows when it is pointed at."""
+    name = str(label)
+    if len(name) <= most:
+        return escape(name)
+    return f'<span title="{escape(name, quote=True)}">{escape(name[: most - 1])}…</span>'
+
+
+def _per_class(judged: Evaluation) -> str:
+    each = zip(judged.classes, judged.precision, judged.recall, judged.f1, judged.support, strict=True)
+    rows = [
+        (str(label), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", amount(s)) for label, p, r, f, s in list(each)[:MOST_LISTED]
+    ]
+    return _table("figures by class", ("class", "precision", "recall", "F1", "rows"), rows)
+
+
+def _hallmarks(report: Report) -> str:
+    cards = []
+    for label, marks in list(report.hallmarks.items())[:60]:
+        told = "".join(f"<li>{escape(mark.text)}</li>" for mark in marks) or "<li>nothing in particular</li>"
+        cards.append(f'<article class="card"><h3>{escape(str(label))}</h3><ul class="marks">{told}</ul></article>')
+    return f'<p>Values that are commoner in a class than in all others.</p><div class="grid">{"".join(cards)}</div>'
+
+
+def _columns(report: Report) -> str:
+    first = report.pictures[0]
+    drawn = [report.classes[k] for k in svg.commonest(first)]
+    more = len(report.classes) - len(drawn)
+    note = f" The {len(drawn)} commonest classes are drawn." if more else ""
+    cards = [_card(picture) for picture in report.pictures[:MOST_PICTURES]]
+    rest = "".join(cards[PER_PAGE:])
+    left = len(report.pictures) - len(cards)
+    beyond = f"<p>{plural(left, 'column')} that tell less are not drawn.</p>" if left > 0 else ""
+    return (
+        "<p>The most telling columns first: how much knowing the value tells of the class, in nats. Curves are what "
+        f"the model believes, shades are the rows.{note}</p>{svg.legend(drawn)}"
+        f'<div class="grid" id="pictures">{"".join(cards[:PER_PAGE])}</div>'
+        f'<template id="more-pictures">{rest}</template><div class="pager" id="pictures-pager"></div>{beyond}'
+    )
+
+
+def _card(picture: ColumnPicture) -> str:
+    told = [f"{picture.information:.3f} nats", picture.family.replace("_", "-")]
+    told += [f"weight {picture.weight:.2f}"] if picture.weight != 1.0 else []
+    told += [f"{picture.missing:.1%} missing"] if picture.missing >= 0.0005 else []
+    return (
+        f'<article class="card"><h3>{escape(picture.column)}</h3><p class="soft">{escape(", ".join(told))}</p>'
+        f"{svg.column(picture)}</article>"
+    )
+
+
+def _learned(report: Report) -> str:
+    total = sum(report.rows) or 1.0
+    classes = [
+        (str(label), amount(weight), f"{weight / total:.1%}", f"{p:.4f}")
+        for label, weight, p in list(zip(report.classes, report.rows, report.prior, strict=True))[:MOST_LISTED]
+    ]
+    by_name = {picture.column: picture for picture in report.pictures}
+    columns = []
+    for column in list(report.columns)[:MOST_LISTED]:
+        found = by_name.get(column.name)
+        missing = f"{found.missing:.1%}" if found is not None and found.kind != "pair" else ""
+        tells = f"{found.information:.3f}" if found is not None else ""
+        columns.append((column.name, column.kind, column.reason, missing, tells))
+    more = len(report.columns) - len(columns)
+    note = f"<p>{plural(more, 'column')} more.</p>" if more > 0 else ""
+    settings = [(name, value) for name, value in report.settings.items()]
+    return (
+        f"<p>{plural(report.n_parameters, 'number')} were estimated.</p><h3>Classes</h3>"
+        f"{_table('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
+        f"{_table('columns', ('column', 'kind', 'why', 'missing', 'nats'), columns, numbers=2)}{note}"
+        f"<h3>Settings</h3>{_table('settings', ('setting', 'value'), settings, numbers=0)}"
+    )
+
+
+def _table(told: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | None = None) -> str:
+    """A table; its last columns are numbers, all but the first if not told otherwise."""
+    n_text = 1 if numbers is None else len(head) - numbers
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        scope = ' scope="col"' if tag == "th" else ""
+        kinds = ("" if i < n_text else ' class="n"' for i in range(len(row)))
+        return "".join(f"<{tag}{scope}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    tall = " tall" if len(rows) > 30 else ""
+    named = escape(told, quote=True)
+    return (
+        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{named}"><table><thead><tr>'
+        f"{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,112 @@
+"""What the API says of itself: the schema of bodies and answers, and plain pages that need no script."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from tallybayes.report.page import asset
+
+CELL = {"type": ["string", "number", "boolean", "null"]}
+ROW = {"type": "object", "additionalProperties": CELL, "description": "column → value; what is not named is unknown"}
+FORMS = {
+    "row": ROW,
+    "rows": {"type": "array", "items": ROW, "minItems": 1},
+    "columns": {"type": "object", "additionalProperties": {"type": "array", "items": CELL}},
+}
+LABELS: dict[str, Any] = {
+    "labels": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
+    "label": {"type": ["string", "number", "boolean"], "description": "of a single row"},
+    "weight": {"type": "array", "items": {"type": "number", "minimum": 0}},
+}
+
+
+def _body(more: dict[str, Any], csv: bool = False) -> dict[str, Any]:
+    one_of = [
+        {"type": "object", "properties": {name: form, **more}, "required": [name], "additionalProperties": False}
+        for name, form in FORMS.items()
+    ]
+    content: dict[str, Any] = {"application/json": {"schema": {"oneOf": one_of}}}
+    if csv:
+        content["text/csv"] = {"schema": {"type": "string"}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+BODY = _body({"against": {"type": ["string", "number", "boolean"]}}, csv=True)
+LABELLED = _body(LABELS)
+CSV: dict[int | str, Any] = {200: {"content": {"application/json": {}, "text/csv": {}}}}
+TROUBLE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
+ERRORS: dict[int | str, Any] = {
+    status: {"description": told, "content": {"application/json": {"schema": TROUBLE}}}
+    for status, told in {
+        400: "no JSON",
+        401: "a token is needed",
+        404: "no such model",
+        408: "the body took too long",
+        409: "rows that were never learned",
+        413: "the body is too large",
+        415: "another content type",
+        422: "the rows do not fit the model; the detail says why",
+    }.items()
+}
+
+
+def with_names(schema: dict[str, Any], models: list[str], columns: list[str]) -> dict[str, Any]:
+    """The schema with the models that there are, and the columns that they know."""
+    schema = deepcopy(schema)
+    for verbs in schema["paths"].values():
+        for about in verbs.values():
+            for parameter in about.get("parameters", ()):
+                if parameter["name"] == "name":
+                    parameter["schema"] = {"type": "string", "enum": models}
+            body = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            for form in body.get("oneOf", ()):
+                for name, field in form["properties"].items():
+                    if name in FORMS and columns:
+                        (field["items"] if name == "rows" else field)["propertyNames"] = {"enum": columns}
+    return schema
+
+
+def _page(title: str, lead: str, content: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{asset('page.css')}</style></head><body><header><h1>{escape(title)}</h1>"
+        f'<p class="lead">{lead}</p></header><main>{content}</main></body></html>'
+    )
+
+
+def index_page(models: list[dict[str, Any]]) -> str:
+    """Links to the pages of the models."""
+    cards = "".join(
+        f'<article class="card"><h3><a href="/models/{quote(m["name"], safe="")}/what-if">{escape(m["name"])}</a></h3>'
+        f"<p>{escape(', '.join(map(str, m['classes'][:8])))}{', …' if len(m['classes']) > 8 else ''}</p>"
+        f'<p class="soft">{m["rows"]} rows, {m["n_columns"]} columns</p></article>'
+        for m in models
+    )
+    lead = 'What if? Choose a model. Programs ask <a href="/docs">the API</a>.'
+    return _page("Models", lead, f'<section><div class="grid">{cards}</div></section>')
+
+
+def docs_page(schema: dict[str, Any]) -> str:
+    """The API for people, without a script from elsewhere."""
+    parts = []
+    for path, verbs in schema["paths"].items():
+        for verb, about in verbs.items():
+            rows = "".join(
+                f"<tr><td>{code}</td><td>{escape(r.get('description', ''))}</td></tr>"
+                for code, r in about["responses"].items()
+            )
+            parts.append(
+                f"<section><h2><code>{verb.upper()} {escape(path)}</code></h2>"
+                f'<p>{escape(about.get("description", ""))}</p><table><thead><tr><th scope="col">answer</th>'
+                f'<th scope="col">when</th></tr></thead><tbody>{rows}</tbody></table></section>'
+            )
+    example = (
+        '<section><div class="scroll" tabindex="0" role="region" aria-label="example"><pre>'
+        "curl localhost:8000/models/NAME/predict -H 'Content-Type: application/json' "
+        '-d \'{"row": {"column": "value"}}\'</pre></div></section>'
+    )
+    lead = 'The same for programs: <a href="/openapi.json">openapi.json</a>. <a href="/">Back to the models.</a>'
+    return _page("The API", lead, example + "".join(parts))

@@ -1,0 +1,85 @@
+"""What stands before every request: who may ask, how much may be sent, and the headers of every answer."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+OPEN = ("/health",)  # what may be asked without a token
+
+
+class Guard:
+    """Middleware: host names, the token, and headers."""
+
+    def __init__(self, app: Any, token: str | None = None, hosts: tuple[str, ...] | None = LOOPBACK) -> None:
+        self.app, self.token, self.hosts = app, token, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                policy = [] if POLICY[0] in given else [POLICY]
+                message["headers"] = [*message["headers"], *policy, *(h for h in HEADERS if h[0] not in given)]
+            await send(message)
+
+        headers = dict(scope["headers"])
+        if self.hosts is not None and _host(headers.get(b"host", b"")) not in self.hosts:
+            # A page of somebody else's that has its name point here (DNS rebinding) is not served.
+            await refuse(guarded, 421, "this service answers to its own name only")
+        elif self.token is not None and scope["path"] not in OPEN and not self._may(headers.get(b"authorization", b"")):
+            more = [(b"www-authenticate", b'Bearer, Basic realm="tallybayes", charset="UTF-8"')]
+            await refuse(guarded, 401, "a token is needed: Authorization: Bearer …", more)
+        else:
+            await self.app(scope, receive, guarded)
+
+    def _may(self, header: bytes) -> bool:
+        return self.token is not None and may(header, self.token)
+
+
+def may(header: bytes, token: str) -> bool:
+    """Whether an Authorization header has the token: as a bearer's, or as the password that a browser asks for."""
+    kind, _, value = header.partition(b" ")
+    if kind.lower() == b"basic":
+        try:
+            value = base64.b64decode(value, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return False
+    elif kind.lower() != b"bearer":
+        return False
+    return hmac.compare_digest(value.strip(), token.encode())
+
+
+def _host(header: bytes) -> str:
+    name = header.decode("latin-1").lower()
+    return name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]
+
+
+async def refuse(send: Send, status: int, detail: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    """Answer with an error."""
+    import json
+
+    body = json.dumps({"detail": detail}).encode()
+    start = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": body})

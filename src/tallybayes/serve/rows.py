@@ -1,0 +1,115 @@
+"""Rows from the body of a request: checked once, here, and then as good as any other table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallybayes.batch import Labels
+from tallybayes.errors import DataError
+from tallybayes.files import objects
+from tallybayes.model import Model
+from tallybayes.schema import Schema, united
+from tallybayes.sources.columns import grown, listed, refuse_lost
+from tallybayes.sources.labels import distinct, encode_labels, is_hole
+from tallybayes.sources.tables import Table, TableBatch, read_table
+
+NOTHING = ""  # stands for the columns of rows of which nothing is known
+CELLS = (str, int, float, bool, type(None))
+WANTED = "the body must be {'row': {column: value}}, {'rows': [{…}, …]} or {'columns': {column: [value, …]}}"
+
+
+def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Table, bool]:
+    """The rows of a body, and whether it is a single one."""
+    if not isinstance(body, dict):
+        raise DataError(f"{WANTED}, not {_kind(body)}")
+    given = [name for name in ("row", "rows", "columns") if name in body]
+    if unknown := sorted(set(body) - {"row", "rows", "columns", *extra}):
+        raise DataError(f"the body has an unknown field {unknown[0]!r}; {WANTED}")
+    if len(given) != 1:
+        raise DataError(WANTED)
+    (name,) = given
+    value = body[name]
+    if name == "columns":
+        columns = _columns(value)
+    else:
+        rows = [value] if name == "row" else value
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise DataError(f"{name!r} must be {'an object' if name == 'row' else 'a list of objects'}")
+        names = dict.fromkeys(key for row in rows for key in row)
+        columns = {key: [row.get(key) for row in rows] for key in names}
+        if rows and not columns:
+            columns = {NOTHING: [None] * len(rows)}
+    for key, values in columns.items():
+        for kind in set(map(type, values)):
+            if kind not in CELLS:
+                raise DataError(f"column {key!r} holds {_kind(kind())}; a value is text, a number, true, false or null")
+    table = read_table(columns)
+    if not table.n_rows:
+        raise DataError("there is no row in the body")
+    if table.n_rows > most_rows:
+        raise DataError(f"{table.n_rows:,} rows are too many; send at most {most_rows:,} at a time")
+    return table, name == "row"
+
+
+def _columns(value: Any) -> dict[str, list[Any]]:
+    if not isinstance(value, dict) or not all(isinstance(values, list) for values in value.values()):
+        raise DataError("'columns' must be an object of lists")
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", type(None): "null", bool: "a boolean"}
+    return names.get(type(value), "a number")
+
+
+def places_of(model: Model) -> dict[str, Sequence[int]]:
+    """Which columns each block reads."""
+    return {name: block.columns for name, block in model.tally.blocks.items()}
+
+
+def batch_of(model: Model, table: Table) -> TableBatch:
+    """The rows as the model reads them; a column that it does not know is an error, one that is not there a hole."""
+    return TableBatch(model.schema, known(model, table), places_of(model))
+
+
+def known(model: Model, table: Table) -> Table:
+    """The table, if the model knows all of its columns."""
+    names = [column.name for column in model.schema.columns if column.kind != "pair"]
+    if NOTHING in table.columns and NOTHING not in names:
+        table = Table({}, table.n_rows)
+    have = set(names)
+    if extra := [name for name in table.columns if name not in have]:
+        some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        raise DataError(f"the model never saw {listed(extra)}; it knows {some}")
+    if bag := [names[p] for p in places_of(model).get("multinomial", ())]:
+        refuse_lost([name for name in names if name not in table.columns], bag)
+    return table
+
+
+def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: bool) -> TableBatch:
+    """The same with labels; in learning new levels and classes are taken in."""
+    labels = body.get("labels")
+    if "label" in body and labels is None:
+        labels = [body["label"]]
+    if not isinstance(labels, list) or len(labels) != table.n_rows:
+        raise DataError(f"'labels' must be a list of {table.n_rows:,}, a label for each row")
+    if any(is_hole(label) for label in labels) or not all(isinstance(label, CELLS) for label in labels):
+        raise DataError("every label must be text, a number, true or false")
+    weight = body.get("weight")
+    if weight is not None and (
+        not isinstance(weight, list)
+        or len(weight) != table.n_rows
+        or not all(type(w) in (int, float) and 0 <= w < float("inf") for w in weight)
+    ):
+        raise DataError(f"'weight' must be a list of {table.n_rows:,} numbers of at least 0")
+    table, schema = known(model, table), model.schema
+    values = objects(labels)
+    if learning:
+        classes = tuple(united(schema.classes, tuple(distinct(values).tolist())))
+        schema = Schema(grown(schema.columns, table), classes)
+    codes = encode_labels(values, objects(schema.classes))
+    weights = None if weight is None else np.array(weight, dtype=np.float64)
+    return TableBatch(schema, table, places_of(model), Labels.hard(codes, weights))

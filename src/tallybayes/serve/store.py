@@ -1,0 +1,128 @@
+"""The models that are served: read from their files, read again when those change, written when rows are learned."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tallybayes import report, storage
+from tallybayes.errors import ModelFileError, SettingError
+from tallybayes.model import Model
+from tallybayes.storage import Saved
+
+LOG = logging.getLogger("tallybayes.serve")
+LOOK = 0.5  # seconds between two looks at a file
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model as it was read from its file."""
+
+    model: Model
+    saved: Saved | None
+    stamp: tuple[int, ...]  # what tells one version of the file from another
+
+    @property
+    def target(self) -> str | None:
+        """The column of labels in training."""
+        target = self.saved.fitted.get("_target") if self.saved is not None else None
+        return target if isinstance(target, str) else None
+
+
+@dataclass
+class Entry:
+    """One file and the model that was last read from it."""
+
+    name: str
+    path: Path
+    loaded: Loaded
+    trouble: str | None = None  # why the file on the disk is not the model that is served
+    looked: float = 0.0
+    refused: tuple[int, ...] = ()  # a broken version, not to be read again and again
+    page: tuple[Loaded, str] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def current(self) -> Loaded:
+        """The model, read again if its file has changed; a broken file leaves the old model in service."""
+        now = time.monotonic()
+        if now - self.looked < LOOK:
+            return self.loaded
+        self.looked = now
+        try:
+            stamp = _stamp(self.path)
+        except OSError as error:
+            self._keep(f"{self.path.name}: {error.strerror}")
+            return self.loaded
+        if stamp not in (self.loaded.stamp, self.refused):
+            with self.lock:
+                self._reload(stamp)
+        return self.loaded
+
+    def _reload(self, stamp: tuple[int, ...]) -> None:
+        if stamp == self.loaded.stamp:
+            return
+        try:
+            self.loaded, self.trouble = _read(self.path), None
+            LOG.info("%s was read again", self.path.name)
+        except (ModelFileError, OSError) as error:
+            self.refused = stamp
+            self._keep(str(error))
+
+    def _keep(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            LOG.warning("the model %s stays as it was: %s", self.name, trouble)
+        self.trouble = trouble
+
+    def change(self, work: Callable[[Loaded], tuple[Model, Any]]) -> Any:
+        """Replace the model by what the work makes of it: one change at a time, on the disk before it is served."""
+        with self.lock:
+            try:
+                stamp = _stamp(self.path)
+            except OSError:
+                stamp = self.loaded.stamp  # the file is gone; writing brings it back
+            if stamp not in (self.loaded.stamp, self.refused):
+                self._reload(stamp)
+            before = self.loaded
+            model, answer = work(before)
+            saved = None if before.saved is None else before.saved.grown(model)
+            storage.write(model, self.path, saved)
+            self.loaded, self.trouble = Loaded(model, saved, _stamp(self.path)), None
+            return answer
+
+    def html(self, service: str) -> str:
+        """The what-if page of the model, made once for each version of it."""
+        loaded = self.current()
+        if self.page is None or self.page[0] is not loaded:
+            made = report.make(loaded.model, title=self.name, target=loaded.target)
+            self.page = loaded, made.html(service)
+        return self.page[1]
+
+
+class Store:
+    """All models by name."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        self.entries: dict[str, Entry] = {}
+        for path in map(Path, paths):
+            name = path.name.removesuffix(".tally")
+            if name in self.entries:
+                raise SettingError(f"two models have the name {name!r}; rename one of the files")
+            self.entries[name] = Entry(name, path, _read(path))
+        if not self.entries:
+            raise SettingError("name at least one model file to serve")
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _read(path: Path) -> Loaded:
+    stamp = _stamp(path)
+    return Loaded(*storage.read_all(path), stamp)

@@ -1,0 +1,71 @@
+"""Break messages in as many ways as asked for: ``python -m tests.mail.fuzz 20000 [DIRECTORY of messages]``.
+
+Each must be read, judged, marked and learned without an error, in less than two seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from math import inf
+from time import perf_counter
+
+from tallybayes.mail import filter
+from tallybayes.mail.boxes import places, split
+from tallybayes.mail.marking import marked
+from tallybayes.mail.message import document
+from tallybayes.model import Model
+from tests.mail.letters import BROKEN, letter, mutated
+
+SMALL = [raw for raw in BROKEN.values() if len(raw) < 100_000]
+MADE = [letter(kind, n) for kind in ("spam", "ham") for n in range(20)]
+
+
+def learned() -> Model:
+    """A filter that knows the small mailbox."""
+    model = filter.empty()
+    for kind in ("spam", "ham"):
+        model = filter.learn(model, [document(letter(kind, n)) for n in range(20)], kind)
+    return model
+
+
+def survives(model: Model, raw: bytes) -> float:
+    """Do with a message what a filter does; answers the seconds that it took."""
+    start = perf_counter()
+    tokens = document(raw)
+    assert b"".join(split(raw)) == raw
+    (verdict,) = filter.judge(model, [tokens])
+    assert 0.0 <= verdict.probability <= 1.0
+    assert len(marked(raw, str(verdict))) > len(str(verdict))
+    filter.unlearn(filter.learn(model, [tokens], "spam"), [tokens], "spam")
+    return perf_counter() - start
+
+
+def fuzz(cases: int, pool: list[bytes], most: float = inf, tell: Callable[[str], None] = lambda text: None) -> float:
+    """Try so many broken messages, none longer than so many seconds; answers the seconds of the slowest."""
+    model, slowest = learned(), 0.0
+    for seed in range(cases):
+        raw = mutated(pool, seed)
+        try:
+            seconds = survives(model, raw)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {type(error).__name__}: {error}") from error
+        assert seconds < most, f"seed {seed}: {seconds:.1f} s"
+        if seconds > slowest:
+            slowest = seconds
+            tell(f"seed {seed}: {seconds:.3f} s, {len(raw):,} bytes")
+        if seed % 1000 == 999:
+            tell(f"{seed + 1:,} cases")
+    return slowest
+
+
+def main(arguments: Iterable[str]) -> None:
+    cases, *directories = arguments
+    real = [place.read() for place in places(directories)]
+    start = perf_counter()
+    slowest = fuzz(int(cases), [*MADE, *SMALL, *real], 2.0, print)
+    print(f"{int(cases):,} cases in {perf_counter() - start:.0f} s; the slowest took {slowest:.3f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

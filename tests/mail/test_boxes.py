@@ -1,0 +1,81 @@
+"""Where messages lie."""
+
+from __future__ import annotations
+
+import mailbox
+import os
+from pathlib import Path
+
+import pytest
+
+from tallybayes import datasets
+from tallybayes.mail.boxes import places, split
+from tallybayes.mail.message import document
+from tallybayes.mail.reading import documents
+
+from .letters import letter
+
+
+def test_a_directory_of_files_and_what_is_no_message(tmp_path: Path) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}.eml").write_bytes(letter("ham", n))
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "4").write_bytes(letter("spam", 4))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / ".hidden").write_bytes(letter("ham", 9))
+    notes: list[str] = []
+    found = places([tmp_path], notes.append)
+    assert [os.path.relpath(str(place), tmp_path) for place in found] == ["0.eml", "1.eml", "2.eml", "below/4"]
+    assert [os.path.relpath(note.split()[0], tmp_path) for note in notes] == ["empty", "picture.png"]
+    assert all("is no message and is left out" in note for note in notes)
+
+
+def test_a_maildir_is_what_was_delivered(tmp_path: Path) -> None:
+    box = mailbox.Maildir(tmp_path / "Maildir")
+    for n in range(3):
+        box.add(letter("ham", n))
+    key = next(iter(box.keys()))
+    seen = box[key]
+    seen.set_subdir("cur")
+    box[key] = seen
+    (tmp_path / "Maildir" / "tmp" / "half").write_bytes(letter("ham", 7))
+    found = places([tmp_path / "Maildir"])
+    assert sorted(place.read() for place in found) == sorted(letter("ham", n) for n in range(3))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_an_mbox_is_its_messages(tmp_path: Path, end: bytes) -> None:
+    texts = [b"one\n\nFrom here on nothing new\n", b"two\n\nFrom me, at 10:30 in 2026\nwith regards\n", b"three\n"]
+    envelope = b"From a@example.com Mon Nov 16 03:00:00 2026\n"
+    data = b"\n".join(envelope + b"Subject: x\n\n" + text for text in texts).replace(b"\n", end)
+    path = tmp_path / "box"
+    path.write_bytes(data)
+    found = places([path])
+    assert [str(place) for place in found] == [f"{path}#{n}" for n in (1, 2, 3)]
+    assert b"".join(place.read() for place in found) == data == b"".join(split(data))
+    assert [place.read() for place in found] == split(data)
+
+
+def test_a_message_alone_is_one_even_with_an_envelope(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_bytes(b"From a Mon Nov 16 03:00:00 2026\n" + letter("ham", 1))
+    assert [str(place) for place in places([path])] == [str(path)]
+
+
+def test_the_example_mailbox() -> None:
+    for kind in ("spam", "ham"):
+        assert len(places([datasets.mailbox(kind)])) == 12
+
+
+def test_processes_do_not_change_the_documents(tmp_path: Path) -> None:
+    for n in range(320):
+        (tmp_path / f"{n:03}").write_bytes(letter("spam", n))
+    found = places([tmp_path])
+    want = [document(letter("spam", n)) for n in range(320)]
+    assert list(documents(found, n_jobs=2)) == list(documents(found, n_jobs=1)) == want
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError):
+        places(["no such file"])

@@ -1,0 +1,139 @@
+"""Messages to tokens."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+
+import pytest
+
+from tallybayes.mail import message
+from tallybayes.mail.charset import decoded, header_text, known
+from tallybayes.mail.html import read_html
+from tallybayes.mail.message import document, tokens
+
+from .letters import BROKEN, attachment, nested, page
+
+
+def test_a_message_of_several_parts() -> None:
+    letter = EmailMessage()
+    letter["Subject"] = "Grüße & more"
+    letter["From"] = "Ann Lee <ann@mail.example.co.uk>"
+    letter["Received"] = "from relay.example.net ([192.0.2.7]) by mx.example.org"
+    letter["Date"] = "Mon, 16 Nov 2026 03:00:00 +0100 (CET)"
+    letter["Message-ID"] = "<20261116.abcDEF@host.example.com>"
+    letter.set_content("Plain words, don't panic")
+    letter.add_alternative("<p>Fancy <b>wo</b>rds <a href='https://shop.example.net/a'>shop</a></p>", subtype="html")
+    letter.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="Invoice May.pdf")
+    found = set(tokens(letter.as_bytes()))
+    assert found >= {
+        "subject:grüße", "subject:more", "from:ann@mail.example.co.uk", "from:mail.example.co.uk", "from:.uk",
+        "from:lee", "received:relay.example.net", "received:example.net", "received:192.0.2", "received:192.0",
+        "date:+0100", "message-id:<9.aA", "message-id:host.example.com", "type:multipart/mixed", "type:text/plain",
+        "type:text/html", "type:application/pdf", "charset:utf-8", "file:invoice", "file:may.pdf", "file:.pdf",
+        "plain", "words", "don't", "panic", "fancy", "link:https", "link:shop.example.net", "header:subject",
+    }  # fmt: skip
+    assert "grüße" not in found  # it was in the subject alone
+    assert len(tokens(letter.as_bytes())) == len(found)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_messages_are_read_as_far_as_they_go(name: str) -> None:
+    found = tokens(BROKEN[name])
+    assert found
+    assert all(token and "\n" not in token for token in found)
+    assert document(BROKEN[name]).encode().decode().split("\n") == found
+    readable = ("words", "schöne", "look", "shown", "deep", "buy", "innermost", "w0", "cut", "nul")
+    hidden = ("empty", "one byte", "only newlines", "base64", "HTML entities", "without number", "dots", "on each line")
+    said = {token.rpartition(":")[2] for token in found}
+    assert said & set(readable) or any(part in name for part in hidden)
+
+
+def test_pitfall_34_depth_and_size() -> None:
+    assert "innermost" in tokens(nested(30))
+    assert "innermost" in tokens(nested(1000))  # read as one text
+    found = tokens(attachment(50_000_000))
+    assert {"look", "file:setup.exe", "file:.exe", "type:application/octet-stream"} <= set(found)
+
+
+def test_verdicts_of_other_filters_are_not_heard() -> None:
+    plain = b"Subject: hello\n\nwords\n"
+    told = b"X-Spam-Status: Yes\nX-Bogosity: Spam\nX-Tallybayes: spam 1.0\nList-Post: <mailto:x@example.com>\n"
+    assert tokens(told + plain) == tokens(plain)
+
+
+def test_bytes_with_and_without_a_charset() -> None:
+    assert decoded("Grün".encode("latin-1"), "iso-8859-1") == "Grün"
+    assert decoded("Grün".encode(), "us-ascii") == "Grün"
+    assert decoded(b"\x81", None) == "\ufffd"
+    assert [known(name) for name in ("UTF8", "'latin-1'", "idna", "zlib", "nonsense", "", None, "a\0b")] == [
+        "utf-8", "iso8859-1", None, None, None, None, None, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("plain", "plain"),
+        ("=?utf-8?q?gr=C3=BCn?=", "grün"),
+        ("=?utf-8?b?Z3LDvG4?=", "grün"),
+        ("=?DEFAULT_CHARSET?q?gr=C3=BCn?=", "grün"),
+        ("gr\udcfcn", "grün"),
+        ("gr\udcfcn =?utf-8?q?gr=C3=BCn?=", "grün grün"),
+        ("\ud800 lone", "? lone"),
+    ],
+)
+def test_headers_are_decoded(raw: str, text: str) -> None:
+    assert header_text(raw) == text
+
+
+def test_html_is_what_a_reader_sees() -> None:
+    found = read_html(
+        "<style>p {}</style>V<!-- x -->ia<font size=1>g</font>ra<script>bad()</script><p>one</p><p>two</p>"
+        "<img src='http://img.example.com/x.gif'><form action='mailto:x@example.com'>&eacute;&#8364;"
+    )
+    assert found.text.split() == ["Viagra", "one", "two", "é€"]
+    assert "bad" not in found.text
+    assert set(found.links) == {"http://img.example.com/x.gif", "mailto:x@example.com"}
+    assert found.tags == ["form", "img"]
+
+
+def test_html_without_a_reader_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from tallybayes.errors import NotAvailableError
+
+    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
+    with pytest.raises(NotAvailableError, match=r"pip install 'tallybayes\[mail\]'"):
+        tokens(page("<p>words"))
+
+
+def corpus() -> Path | None:
+    place = Path(os.environ.get("TALLYBAYES_DATA", "")) / "mail_spamassassin.tar.gz"
+    return place if place.exists() else None
+
+
+@pytest.mark.skipif(corpus() is None, reason="TALLYBAYES_DATA names no folder with it")
+def test_pitfall_36_every_message_that_makes_the_standard_package_raise_is_read() -> None:
+    place = corpus()
+    assert place is not None
+    raised = 0
+    with tarfile.open(place) as archive:
+        for member in archive:
+            if not member.isfile():
+                continue
+            raw = archive.extractfile(member).read()  # type: ignore[union-attr]
+            try:
+                letter = message.email.message_from_bytes(raw, policy=default)
+                for part in letter.walk():
+                    if part.get_content_maintype() == "text":
+                        part.get_content()
+            except Exception:
+                raised += 1
+                found = tokens(raw)
+                assert len(found) > 20, member.name
+                assert any(":" not in token for token in found), member.name
+    assert raised == 26

@@ -1,0 +1,280 @@
+"""The service: answers are the library's, errors are 4xx with the library's words, nothing is lost."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tallybayes import NaiveBayes, datasets, load
+from tallybayes.errors import TallybayesError
+
+if os.environ.get("CI") != "true":
+    for _name in ("fastapi", "orjson", "httpx2"):
+        pytest.importorskip(_name, reason="the service needs the extra 'serve'")
+
+from starlette.testclient import TestClient
+
+from tallybayes.serve import create_app
+from tallybayes.serve.store import Entry
+
+TOKEN = "a-token-of-sufficient-length"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+ROW = {"bill_length_mm": 46.1, "island": "Biscoe", "sex": None}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> NaiveBayes:
+    return NaiveBayes().fit(datasets.penguins(), target="species")
+
+
+@pytest.fixture
+def path(fitted: NaiveBayes, tmp_path: Path) -> Path:
+    fitted.save(tmp_path / "penguins.tally")
+    return tmp_path / "penguins.tally"
+
+
+def client(*paths: Path, **options: Any) -> TestClient:
+    return TestClient(create_app(paths, **options), base_url="http://localhost:8000", raise_server_exceptions=False)
+
+
+def known(fitted: NaiveBayes, row: dict[str, Any]) -> dict[str, Any]:
+    return {**dict.fromkeys(fitted.feature_names_in_), **row}
+
+
+def test_one_row(path: Path, fitted: NaiveBayes) -> None:
+    answer = client(path).post("/models/penguins/predict", json={"row": ROW})
+    expected = fitted.predict_proba([known(fitted, ROW)])[0]
+    assert answer.status_code == 200
+    assert answer.json()["prediction"] == fitted.classes_[expected.argmax()]
+    np.testing.assert_allclose(list(answer.json()["probabilities"].values()), expected, atol=1e-12)
+
+
+def test_many_rows_in_either_form(path: Path, fitted: NaiveBayes) -> None:
+    table = datasets.penguins()
+    del table["species"]
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    expected, http = fitted.predict_proba(table), client(path)
+    for body in ({"rows": rows}, {"columns": table}):
+        answer = http.post("/models/penguins/predict", json=body).json()
+        np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-12)
+        assert answer["predictions"] == fitted.predict(table).tolist()
+
+
+def test_a_row_of_which_nothing_is_known(path: Path, fitted: NaiveBayes) -> None:
+    answer = client(path).post("/models/penguins/predict", json={"row": {}})
+    expected = fitted.predict_proba([known(fitted, {})])[0]
+    np.testing.assert_allclose(list(answer.json()["probabilities"].values()), expected, atol=1e-12)
+
+
+def test_explain_and_evaluate(path: Path, fitted: NaiveBayes) -> None:
+    http = client(path)
+    told = http.post("/models/penguins/explain", json={"row": ROW}).json()
+    assert told["total"] == pytest.approx(fitted.explain(known(fitted, ROW)).total)
+    assert told["work"][0]["what"] == "P(class)"
+    table = datasets.penguins()
+    species = table.pop("species")
+    judged = http.post("/models/penguins/evaluate", json={"columns": table, "labels": species}).json()
+    assert judged["accuracy"]["value"] == pytest.approx(fitted.score(table, species))
+
+
+def test_a_csv_comes_back_with_predictions(path: Path, fitted: NaiveBayes) -> None:
+    import pandas as pd
+
+    table = pd.DataFrame(datasets.penguins()).drop(columns="species")
+    text = table.to_csv(index=False)
+    answer = client(path).post("/models/penguins/predict", content=text, headers={"Content-Type": "text/csv"})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-rows"] == "344"
+    found = pd.read_csv(io.StringIO(answer.text))
+    np.testing.assert_allclose(found[["p_Adelie", "p_Chinstrap", "p_Gentoo"]], fitted.predict_proba(table), atol=1e-9)
+
+
+def test_what_is_served(path: Path) -> None:
+    http = client(path)
+    assert http.get("/health").json() == {"status": "ok", "version": http.app.version, "troubles": {}}
+    (model,) = http.get("/models").json()["models"]
+    assert model["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
+    columns = http.get("/models/penguins/schema").json()["columns"]
+    sex = next(column for column in columns if column["name"] == "sex")
+    assert (sex["kind"], sex["levels"]) == ("category", ["female", "male"])
+    assert "What if" in http.get("/").text
+    assert "What if" in http.get("/models/penguins/what-if").text
+    assert "/models/{name}/predict" in http.get("/docs").text
+    assert "/models/{name}/predict" in http.get("/openapi.json").json()["paths"]
+
+
+BAD = {
+    "no JSON": (400, b"{", "no JSON"),
+    "NaN": (400, b'{"row": {"bill_length_mm": NaN}}', "no JSON"),
+    "a list": (422, b"[1]", "the body must be"),
+    "nothing": (422, b"{}", "the body must be"),
+    "two forms": (422, b'{"row": {}, "rows": []}', "the body must be"),
+    "no rows": (422, b'{"rows": []}', "no row"),
+    "an unknown field": (422, b'{"row": {}, "path": "/etc/passwd"}', "unknown field 'path'"),
+    "an unknown column": (422, b'{"row": {"wingspan": 3}}', "the model never saw column 'wingspan'"),
+    "text for a number": (422, b'{"row": {"body_mass_g": "heavy"}}', "was learned as numbers, but holds text"),
+    "a list in a cell": (422, b'{"row": {"body_mass_g": [1]}}', "column 'body_mass_g' holds a list"),
+    "rows that are no objects": (422, b'{"rows": [1, 2]}', "a list of objects"),
+    "columns of different lengths": (422, b'{"columns": {"sex": ["male"], "year": []}}', "differ in length"),
+    "columns that are no lists": (422, b'{"columns": {"sex": "male"}}', "an object of lists"),
+    "an endless number": (422, b'{"row": {"body_mass_g": 1e400}}', ""),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_bodies(name: str, path: Path) -> None:
+    status, body, message = BAD[name]
+    answer = client(path).post("/models/penguins/predict", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422) if name == "an endless number" else answer.status_code == status
+    assert message in answer.json()["detail"]
+
+
+def test_what_is_not_there_and_what_is_too_much(path: Path) -> None:
+    http = client(path, max_bytes=2000, max_rows=5)
+    assert http.post("/models/../../etc/passwd/predict", json={"row": {}}).status_code == 404
+    assert "there is no model 'emus'" in http.post("/models/emus/predict", json={"row": {}}).json()["detail"]
+    assert http.post("/models/penguins/predict", json={"rows": [{}] * 6}).status_code == 422
+    assert http.post("/models/penguins/predict", json={"rows": [ROW] * 90}).status_code == 413
+    stream = (b'{"row": {' + b" " * 500 for _ in range(10))  # no length is told
+    sent = http.post("/models/penguins/predict", content=stream, headers={"Content-Type": "application/json"})
+    assert sent.status_code == 413
+    assert http.post("/models/penguins/predict", data={"row": "x"}).status_code == 415
+    csv = {"Content-Type": "text/csv"}
+    assert http.post("/models/penguins/predict", content="year\n" + "1\n" * 9, headers=csv).status_code == 413
+    wrong = http.post("/models/penguins/predict", content="emus\n1\n", headers=csv)
+    assert wrong.status_code == 422
+    assert "none of the columns" in wrong.json()["detail"]
+    assert "/tmp" not in wrong.json()["detail"]
+
+
+def test_headers(path: Path) -> None:
+    http = client(path)
+    for address in ("/", "/models", "/nowhere", "/docs"):
+        headers = http.get(address).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert "server" not in headers
+    assert "connect-src 'self'" in http.get("/").headers["content-security-policy"]
+    assert http.get("/models", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_others_need_a_token(path: Path) -> None:
+    with pytest.raises(TallybayesError, match="set a token"):
+        create_app([path], open_to="0.0.0.0")
+    http = client(path, open_to="0.0.0.0", token=TOKEN)
+    assert http.get("/health").status_code == 200
+    refused = http.get("/models")
+    assert refused.status_code == 401
+    assert "Basic" in refused.headers["www-authenticate"]
+    assert http.get("/models", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert http.get("/models", headers={"Authorization": "Basic %%%"}).status_code == 401
+    assert http.get("/models", headers=BEARER).status_code == 200
+    assert http.get("/models", auth=("anybody", TOKEN)).status_code == 200
+
+
+def test_learning_needs_the_token_and_is_off_by_default(path: Path) -> None:
+    with pytest.raises(TallybayesError, match="needs a token"):
+        create_app([path], learn=True)
+    body = {"row": ROW, "label": "Gentoo"}
+    assert client(path).post("/models/penguins/update", json=body, headers=BEARER).status_code in (404, 405)
+    assert client(path, learn=True, token=TOKEN).post("/models/penguins/update", json=body).status_code == 401
+
+
+def test_what_is_learned_is_on_the_disk_and_can_be_taken_back(path: Path, fitted: NaiveBayes) -> None:
+    http = client(path, learn=True, token=TOKEN)
+    body = {"rows": [ROW, ROW], "labels": ["Gentoo", "Emperor"]}
+    answer = http.post("/models/penguins/update", json=body, headers=BEARER)
+    assert answer.json()["rows"] == 2
+    again = load(path)
+    assert again.classes_.tolist() == ["Adelie", "Chinstrap", "Emperor", "Gentoo"]
+    assert again.class_count_.sum() == 346
+    assert "Emperor" in http.post("/models/penguins/predict", json={"row": ROW}).json()["probabilities"]
+    taken = http.post("/models/penguins/unlearn", json=body, headers=BEARER)
+    assert taken.json()["Emperor"]["rows"] == 1
+    np.testing.assert_allclose(load(path).class_count_, [152, 68, 0, 124])
+    never = http.post("/models/penguins/unlearn", json={"row": ROW, "label": "Emperor"}, headers=BEARER)
+    assert never.status_code == 409
+    assert load(path).class_count_.sum() == 344
+    strange = http.post(
+        "/models/penguins/update", json={"row": {"body_mass_g": "x"}, "label": "Gentoo"}, headers=BEARER
+    )
+    assert strange.status_code == 422
+    assert load(path).class_count_.sum() == 344
+
+
+def test_writers_take_turns(path: Path) -> None:
+    http = client(path, learn=True, token=TOKEN)
+    answers: list[int] = []
+
+    def learn() -> None:
+        for _ in range(5):
+            body = {"row": ROW, "label": "Gentoo"}
+            answers.append(http.post("/models/penguins/update", json=body, headers=BEARER).status_code)
+
+    threads = [threading.Thread(target=learn) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 20
+    assert load(path).class_count_.sum() == 364
+
+
+def test_a_model_is_read_again_and_a_broken_one_is_not(
+    path: Path, fitted: NaiveBayes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tallybayes.serve.store.LOOK", 0.0)
+    http = client(path)
+    before = http.post("/models/penguins/predict", json={"row": ROW}).json()
+    fitted.with_prior({"Adelie": 0.98, "Chinstrap": 0.01, "Gentoo": 0.01}).save(tmp_path / "other.tally")
+    os.replace(tmp_path / "other.tally", path)
+    after = http.post("/models/penguins/predict", json={"row": ROW}).json()
+    assert after["probabilities"]["Adelie"] > before["probabilities"]["Adelie"]
+    path.write_bytes(b"nothing like a model")
+    assert http.post("/models/penguins/predict", json={"row": ROW}).json() == after
+    assert http.get("/health").json()["status"] == "stale"
+    assert "cannot be read as a model" in http.get("/health").json()["troubles"]["penguins"]
+    path.unlink()
+    assert http.post("/models/penguins/predict", json={"row": ROW}).json() == after
+    fitted.save(path)
+    assert http.post("/models/penguins/predict", json={"row": ROW}).json() == before
+    assert http.get("/health").json()["status"] == "ok"
+
+
+def test_requests_during_a_reload_get_one_model_or_the_other(path: Path, fitted: NaiveBayes, tmp_path: Path) -> None:
+    entry = Entry("penguins", path, __import__("tallybayes.serve.store", fromlist=["_read"])._read(path))
+    seen, stop = set(), threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            entry.looked = 0.0
+            seen.add(float(entry.current().model.tally.class_weight.sum()))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    for _ in range(5):
+        shutil.copy(path, tmp_path / "copy.tally")
+        os.replace(tmp_path / "copy.tally", path)
+    stop.set()
+    thread.join()
+    assert seen == {344.0}
+
+
+def test_names(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    shutil.copy(path, tmp_path / "more" / "penguins.tally")
+    with pytest.raises(TallybayesError, match="two models have the name 'penguins'"):
+        create_app([path, tmp_path / "more" / "penguins.tally"])
+    shutil.copy(path, tmp_path / "<b>&x.tally")
+    http = client(path, tmp_path / "<b>&x.tally")
+    index = http.get("/").text
+    assert "<b>&x" not in index
+    assert http.get("/models/%3Cb%3E%26x/schema").status_code == 200
