@@ -29,6 +29,7 @@ from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 
 LABEL, WEIGHT, VALUE, COLUMN = "tb_label", "tb_weight", "tb_value", "tb_column"
 MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
+MOST_ON_SPARK = 8  # columns in one question
 LOSSY = 1e4  # how far a class may lie from the centre, in variances, before it is summed about its own mean
 ENGINES = {"duckdb": "DuckDB relation", "polars": "Polars LazyFrame", "ibis": "Ibis table", "dask": "Dask DataFrame"}
 
@@ -48,6 +49,7 @@ class Question:
     chosen: Sequence[nw.Expr]  # the keys and what is summed, named
     keys: Sequence[str]
     sums: Sequence[str] = ()
+    counts: Sequence[str] = ()  # of these how many there are
     ranges: Sequence[str] = ()  # of these the least and the largest
     conditions: Sequence[nw.Expr] = ()  # which rows count
     derived: Sequence[nw.Expr] = ()  # from the chosen, in a second step
@@ -59,13 +61,21 @@ class Question:
             frame = frame.filter(condition)
         frame = frame.with_columns(*self.derived) if self.derived else frame
         ends = [f(nw.col(name)).alias(f"{name}_{end}") for name in self.ranges for end, f in ENDS.items()]
-        return frame.group_by(*self.keys).agg(*(nw.col(name).sum() for name in self.sums), *ends)
+        known = (nw.col(name).count().alias(f"{name}_0") for name in self.counts)
+        return frame.group_by(*self.keys).agg(*(nw.col(name).sum() for name in self.sums), *known, *ends)
 
     def merge(self, answers: Sequence[Any]) -> Any:
         """The answers of parts of the rows as one."""
         frame = nw.concat([nw.from_native(answer) for answer in answers])
         ends = [f(nw.col(f"{name}_{end}")) for name in self.ranges for end, f in ENDS.items()]
-        return frame.group_by(*self.keys).agg(*(nw.col(name).sum() for name in self.sums), *ends).to_native()
+        added = [*self.sums, *(f"{name}_0" for name in self.counts)]
+        return frame.group_by(*self.keys).agg(*(nw.col(name).sum() for name in added), *ends).to_native()
+
+    @property
+    def names(self) -> list[str]:
+        """What an answer is made of."""
+        ends = [f"{name}_{end}" for name in self.ranges for end in ENDS]
+        return [*self.keys, *self.sums, *(f"{name}_0" for name in self.counts), *ends]
 
 
 ENDS: dict[str, Any] = {"low": nw.Expr.min, "high": nw.Expr.max}
@@ -243,7 +253,7 @@ class Lazy:
         known = [self.flag(~nw.col(key).is_null()).alias(f"{key}_n") for key in keys]
         derived = [nw.lit(0).alias(LABEL), *known]
         sums = [WEIGHT, *(f"{key}_n" for key in keys)]
-        ((_, rows, *cells),) = self.ask(Question(chosen, [LABEL], sums, list(keys), derived=derived))
+        ((_, rows, *cells),) = self.ask(Question(chosen, [LABEL], sums, ranges=list(keys), derived=derived))
         n = len(keys)
         return {name: (cells[n + 2 * j], cells[n + 2 * j + 1], cells[j], rows) for j, name in enumerate(columns)}
 
@@ -254,29 +264,41 @@ class Lazy:
 
         Rows of weight zero are no rows.
         """
-        w, parts = nw.col(WEIGHT), []
-        for name in columns:
-            x = nw.col(name)
-            known = nw.when(~x.is_null()).then(w)
-            parts += [known.alias(f"{name}_0"), (w * x).alias(f"{name}_1"), (w * x * x).alias(f"{name}_2")]
+        answer: dict[Level | None, tuple[float, dict[str, Array]]] = {}
+        # Of very long questions Spark makes code that Java will not compile.
+        step = MOST_ON_SPARK if self.is_spark else max(len(columns), 1)
+        for first in range(0, max(len(columns), 1), step):
+            some = list(columns)[first : first + step]
+            question = self._sums({name: columns[name] for name in some}, target, weight, only)
+            for row in self.ask(question):
+                found = {name: 0.0 if cell is None else cell for name, cell in zip(question.names, row, strict=True)}
+                label, total = row[0], float(found[WEIGHT])
+                one = "{}_1" if weight is not None else "{}"
+                fields = ("{}_0", one, "{}_2", "{}_low", "{}_high")
+                by_name = {name: np.array([float(found[field.format(name)]) for field in fields]) for name in some}
+                answer[label] = total, {**answer.get(label, (0.0, {}))[1], **by_name}
+        return answer
+
+    def _sums(
+        self, columns: Mapping[str, tuple[nw.Expr, float]], target: str, weight: str | None, only: Level | None
+    ) -> Question:
+        w, names = nw.col(WEIGHT), list(columns)
         conditions = [] if weight is None else [w > 0]
         if only is not None:
             conditions.append(nw.col(LABEL) == nw.lit(only))  # type: ignore[arg-type]
         shifted = ((x - nw.lit(centre)).alias(name) for name, (x, centre) in columns.items())
-        powers = [f"{name}_{power}" for name in columns for power in (0, 1, 2)]
-        question = Question(
-            [*self._labels(target, weight), *shifted], [LABEL], [WEIGHT, *powers], list(columns), conditions, parts
-        )
-        answer: dict[Level | None, tuple[float, dict[str, Array]]] = {}
-        for label, total, *cells in self.ask(question):
-            numbers = np.array([float(cell) if cell is not None else 0.0 for cell in cells])
-            n = 3 * len(columns)
-            by_name = {
-                name: np.concatenate([numbers[3 * j : 3 * j + 3], numbers[n + 2 * j : n + 2 * j + 2]])
-                for j, name in enumerate(columns)
-            }
-            answer[label] = float(total or 0.0), by_name
-        return answer
+        chosen = [*self._labels(target, weight), *shifted]
+        if weight is None:
+            squares = [(nw.col(name) * nw.col(name)).alias(f"{name}_2") for name in names]
+            sums = [WEIGHT, *names, *(f"{name}_2" for name in names)]
+            return Question(chosen, [LABEL], sums, names, names, conditions, squares)
+        parts = []
+        for name in names:
+            x = nw.col(name)
+            known = nw.when(~x.is_null()).then(w)
+            parts += [known.alias(f"{name}_0"), (w * x).alias(f"{name}_1"), (w * x * x).alias(f"{name}_2")]
+        sums = [WEIGHT, *(f"{name}_{power}" for name in names for power in (0, 1, 2))]
+        return Question(chosen, [LABEL], sums, (), names, conditions, parts)
 
     def moments(
         self, columns: Mapping[str, nw.Expr], centre: Mapping[str, float], target: str, weight: str | None, classes: Any
