@@ -29,7 +29,7 @@ from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 
 LABEL, WEIGHT, VALUE, COLUMN = "tb_label", "tb_weight", "tb_value", "tb_column"
 MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
-MOST_ON_SPARK = 8  # columns in one question
+MOST_ON_SPARK = 10  # columns in one question
 LOSSY = 1e4  # how far a class may lie from the centre, in variances, before it is summed about its own mean
 ENGINES = {"duckdb": "DuckDB relation", "polars": "Polars LazyFrame", "ibis": "Ibis table", "dask": "Dask DataFrame"}
 
@@ -412,7 +412,7 @@ def survey_lazy(lazy: Lazy, target: str, modes: Mapping[str, Mode], unlabelled: 
 def centres(lazy: Lazy, columns: Mapping[str, str], logs: bool = False) -> dict[str, float]:
     """A value amid the numbers (or their logs) of each column, from the first rows: by key, for the column it names."""
     names = list(dict.fromkeys(columns.values()))
-    table = lazy.first(LOOK, names) if names else None
+    table = lazy.first(LOOK // 8, names) if names else None  # to be amid them a few will do
     found = {}
     for key, name in columns.items():
         assert table is not None
