@@ -322,8 +322,6 @@ def strongest(said: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bo
     return chosen.view(np.bool_)
 
 
-TokenBag = _native.TokenBag  # the tokens of a message, each once; see native/mail.hpp
-
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from tallybayes.kernels import TokenBag
+from tallybayes._native import TokenBag  # not by way of kernels: processes that only read need no NumPy
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
