@@ -24,6 +24,7 @@ from tallybayes.model import Model
 from tallybayes.pictures._model import listed, model_of, prior_of, rows_of, rows_with_labels, spark
 from tallybayes.schema import Column, Level, amount, plural
 from tallybayes.tally import Summary
+from tallybayes.tokens import Vocabulary
 
 POINTS = 97  # of a curve
 DRAWS = 256  # values a class that the information of other than normal columns is averaged over
@@ -232,6 +233,10 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
             column.name, kind, name, model.schema.classes, prior, max(0.0, information), weight, missing, shape
         )
 
+    if name in model.texts:
+        if isinstance(model.texts[name].levels, Vocabulary):
+            yield _text(model, name, prior)
+        return
     if name in DOCUMENTS:
         if isinstance(params, Linear) and name == "multinomial":
             yield _words(model, name, params, prior)
@@ -313,6 +318,24 @@ def _words(model: Model, name: str, params: Linear, prior: Array) -> ColumnPictu
     words = tuple(model.schema.columns[columns[v]].name for v in most.tolist())
     shape = Bars(words, chance[:, most], words=True)
     return ColumnPicture("words", "count", name, model.schema.classes, prior, float(shares.sum()), 1.0, 0.0, shape)
+
+
+def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
+    """The words of a column of text that tell most, by their shares of all words, half a word for what was not seen."""
+    column, summary = model.texts[name], model.tally.blocks[name].summary
+    arrays = summary.arrays()
+    chance = arrays["count"] + 0.5
+    chance = chance / chance.sum(axis=1, keepdims=True)
+    shares = _shares(chance, prior)
+    most = np.argsort(-shares, kind="stable")[: 10 * MOST_BARS]
+    words = tuple(str((column.levels or ())[v]) for v in most.tolist())
+    total = float(model.tally.class_weight.sum())
+    missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
+    weights = {} if model.settings.weights is None else model.settings.weights.columns
+    shape = Bars(words, chance[:, most], words=True)
+    family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
+    told = float(shares.sum())
+    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, told, weight, missing, shape)
 
 
 # ------------------------------------------------------------------------------------------ numbers
