@@ -54,7 +54,7 @@ TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual 
 
 
 class NaiveBayes(BaseNB):
-    """Naive Bayes over a table as it is: numbers, categories, booleans and counts, with holes in them.
+    """Naive Bayes over a table as it is: numbers, categories, booleans, counts and text, with holes in them.
 
     Takes pandas, Polars and PyArrow frames, dicts of columns, lists of dicts and arrays. What each column is, is
     inferred, shown in `schema_` with the reason, and can be overridden. Columns are matched by name.
