@@ -237,6 +237,11 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     places = model.tally.blocks[block].columns
     columns = [model.schema.columns[c] for c in places]
     names = [column.name for column in columns]
+    if block in model.texts:
+        raise NotAvailableError(
+            f"column {names[0]!r} is text, and only tallybayes cuts it into the words that were learned; serve the "
+            "model, or export one without the column (drop, select)"
+        )
     if isinstance(params, Ellipsoids):
         yield places[0], _ellipsoid(params, names)
     elif family.name in DOCUMENTS:

@@ -24,6 +24,7 @@ from tallybayes.model import Model
 from tallybayes.pictures._model import listed, model_of, prior_of, rows_of, rows_with_labels, spark
 from tallybayes.schema import Column, Level, amount, plural
 from tallybayes.tally import Summary
+from tallybayes.tokens import Vocabulary
 
 POINTS = 97  # of a curve
 DRAWS = 256  # values a class that the information of other than normal columns is averaged over
@@ -232,6 +233,10 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
             column.name, kind, name, model.schema.classes, prior, max(0.0, information), weight, missing, shape
         )
 
+    if name in model.texts:
+        if isinstance(model.texts[name].levels, Vocabulary) and (wanted is None or model.texts[name].name in wanted):
+            yield picture(0, *_text(model, name, prior))
+        return
     if name in DOCUMENTS:
         if isinstance(params, Linear) and name == "multinomial":
             yield _words(model, name, params, prior)
@@ -255,6 +260,15 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
                 yield picture(j, information, Bars(_names(column), chance))
         return
     yield from (picture(j, *found) for j, found in _numbers(model, name, params, places, batch, prior))
+
+
+def _text(model: Model, name: str, prior: Array) -> tuple[float, Bars]:
+    """The words of a text that tell most, and what one word tells on average; half a word for what was never seen."""
+    count: Array = model.tally.blocks[name].summary.arrays()["count"] + 0.5
+    chance = count / count.sum(axis=1, keepdims=True)
+    telling = _shares(chance, prior)
+    levels, kept = model.texts[name].levels or (), np.sort(np.argsort(-telling, kind="stable")[:MOST_BARS])
+    return float(telling.sum()), Bars(tuple(str(levels[c]) for c in kept.tolist()), chance[:, kept], words=True)
 
 
 def _shares(chance: Array, prior: Array) -> Array:
