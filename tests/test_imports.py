@@ -61,6 +61,17 @@ model.learn(batch).unlearn(batch)
 }
 
 
+def test_pictures_and_reports_load_neither_scikit_learn_nor_matplotlib() -> None:
+    code = """
+import numpy as np
+from tallybayes import Model, Settings, Tally, families, pictures, plots, report
+tally = Tally.of(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
+model = Model(Settings({"gaussian": families.Gaussian()}), tally)
+assert report.make(model).html()
+"""
+    assert loaded_besides_installation(code, ["sklearn", "pandas", "polars", "matplotlib", "fastapi", "duckdb"]) == []
+
+
 @pytest.mark.parametrize("use", USES)
 def test_counting_and_scoring_load_neither_scikit_learn_nor_scipy(use: str) -> None:
     assert loaded_besides_installation(COUNT + USES[use], SLOW) == []

@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import NaiveBayes, Tally, Tokens, cli, files, load, pictures, report
-from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.export.portable import to_json
+from tallybayes import NaiveBayes, Tally, Tokens, cli, files, load
+from tallybayes.errors import DataError
 from tallybayes.files import tally_file
 
 
@@ -118,14 +117,3 @@ def test_the_commands(
     assert "wholly" in load(model).schema_.columns[1].levels
     run("unlearn", model, more)
     assert load(model).schema_.columns[1].levels == before.schema.columns[1].levels
-
-
-def test_a_report_shows_the_words_and_an_export_says_why_not(tmp_path: Path) -> None:
-    table = notes().dropna(subset="y")
-    model = NaiveBayes().fit(table, target="y")
-    page = report.make(model, table).html()
-    assert "prize" in page
-    (picture,) = (each for each in pictures.column_pictures(model) if each.column == "note")
-    assert picture.shape.words
-    with pytest.raises(NotAvailableError, match="column 'note' is text"):
-        to_json(model.model_)

@@ -318,7 +318,7 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
         return dict.fromkeys(found, ())
     for name, block in model.generative.tally.blocks.items():
         if name in model.texts:
-            for label in found:
+            for label in found if isinstance(model.texts[name].levels, Vocabulary) else ():
                 marks = top_words(model, label, most, model.texts[name].name)
                 found[label] += [Hallmark(mark.column, str(mark), mark.strength) for mark in marks]
             continue

@@ -1,6 +1,7 @@
-"""Learning from files: counted by DuckDB where it can be, streamed through the families where it cannot.
+"""Learning from files and lazy tables: counted where they are, streamed through the families where that cannot be.
 
-`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn.
+`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn. Files
+are DuckDB's; relations, lazy frames, Ibis tables, Spark and Dask data frames are counted by their own engine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,21 @@ from tallybayes.families import FAMILIES, Family
 from tallybayes.infer import KIND_OF_FAMILY, infer
 from tallybayes.schema import Column, Schema, in_order, words
 from tallybayes.sources import Tally
-from tallybayes.sources.columns import Overrides, inferred, matched
+from tallybayes.sources.columns import Overrides, inferred, matched, split_target
 from tallybayes.sources.files import LOOK, File, Progress, TypeConflict, is_file, known_column, open_file, quoted
 from tallybayes.sources.labels import encode, encode_labels, row_weights
-from tallybayes.sources.pushdown import PUSHED, Mode, Survey, profiles, pushed, survey
-from tallybayes.sources.tables import Table, TableBatch, profile
+from tallybayes.sources.lazy import Lazy, count_lazy, is_lazy, survey_lazy
+from tallybayes.sources.pushdown import (
+    PUSHED,
+    Mode,
+    Survey,
+    profiles,
+    pushed,
+    refuse_regression,
+    refuse_unlabelled,
+    survey,
+)
+from tallybayes.sources.tables import Table, TableBatch, profile, read_table
 from tallybayes.sources.values import Values
 from tallybayes.sources.words import Counted
 from tallybayes.tally import SOURCES, count
@@ -40,7 +52,7 @@ class Learned:
 
     tally: Tally
     places: Mapping[str, Sequence[int]]  # block → positions of its columns
-    file: File
+    file: File | Lazy
     target: str
     weight: str | None  # the column of row weights
     n_rows: tuple[int, ...]  # rows of each class
@@ -55,6 +67,16 @@ class Learned:
         return labelled(table, schema, self.places, self.target, self.weight)
 
 
+def is_source(data: Any) -> bool:
+    """Whether the rows are in files or in an engine, and are counted there."""
+    return is_file(data) or is_lazy(data)
+
+
+def open_source(data: Any) -> File | Lazy:
+    """The files or the table, ready to be asked."""
+    return open_file(data) if is_file(data) else Lazy.of(data)
+
+
 def tally_file(
     data: Any,
     target: str | None = None,
@@ -67,12 +89,13 @@ def tally_file(
     unlabelled: str = "error",
     progress: Progress | None = None,
 ) -> Tally:
-    """Tally the rows of a file, or of all files of a pattern.
+    """Tally the rows of a file, of all files of a pattern, or of a table in a database, in Spark or in Dask.
 
     Parameters
     ----------
-    data : path or str
-        CSV, TSV, Parquet, JSON lines or Arrow.
+    data : path or str, or lazy table
+        CSV, TSV, Parquet, JSON lines or Arrow; or a DuckDB relation, a Polars LazyFrame, an Ibis table, a Spark or Dask
+        DataFrame.
     target : str
         The column of class labels.
     kind, family, drop, missing
@@ -114,23 +137,26 @@ def learn_file(
     """Infer what the columns of a file are, and tally its rows."""
     _check(unlabelled)
 
-    def looked(file: File) -> tuple[File, Survey]:
-        names = [name for name in file.names if name not in (_target(file, target), weight)]
+    def looked(file: File | Lazy) -> tuple[File | Lazy, Survey]:
+        extra = None if weight is None else known_column(file, weight, "weights")
+        names = [name for name in file.names if name not in (_target(file, target), extra)]
         told.check(names)
         modes = {name: _mode(file, name, told) for name in names}
         texts.clear()
         texts.update(_texts(file, [name for name, mode in modes.items() if mode == "levels"], told))
         modes |= dict.fromkeys(texts, "nothing")
+        if isinstance(file, Lazy):
+            return file, survey_lazy(file, _target(file, target), modes, unlabelled)
         return file, survey(file, _target(file, target), modes, unlabelled, progress)
 
     texts: dict[str, str] = {}
-    file, seen = settled(open_file(data), looked)
+    file, seen = settled(open_source(data), looked)
     told_so = replace(told, kind={**told.kind, **dict.fromkeys(texts, "text")})
     columns = inferred(Table(profiles(file, seen), seen.n_rows), told_so, whole=True)  # type: ignore[arg-type]
     why = {name: reason for name, reason in texts.items() if name not in told.kind}
     columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
     schema = Schema(columns, seen.classes)
-    schema = _with_chosen_words(file, schema, _target(file, target))
+    schema = _with_chosen_words(file, schema, _target(file, target)) if isinstance(file, File) else schema
     places = told.places(schema)
     usual = {block: FAMILIES[block.split(":")[0]]() for block in places}
     chosen = families(schema) if families is not None else usual
@@ -177,7 +203,7 @@ def recounted(
     return replace(learned, tally=tally, places=places)
 
 
-def settled(file: File, work: Callable[[File], T]) -> T:
+def settled(file: Any, work: Callable[[Any], T]) -> T:
     """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
     try:
         return work(file)
@@ -221,7 +247,7 @@ def check_columns(file: File, known: Schema, others: Collection[str | None]) -> 
 
 
 def _learned(
-    file: File,
+    file: File | Lazy,
     seen: Survey,
     schema: Schema,
     places: Mapping[str, Sequence[int]],
@@ -241,7 +267,7 @@ def _learned(
 
 
 def _streamed(
-    file: File,
+    file: File | Lazy,
     schema: Schema,
     places: Mapping[str, Sequence[int]],
     families: Mapping[str, Family],
@@ -250,7 +276,9 @@ def _streamed(
     n_rows: int,
     progress: Progress | None,
 ) -> Tally:
-    """Count batch after batch: the families do what no query can."""
+    """Count batch after batch: the families do what no query can. Rows of an engine stay there."""
+    if isinstance(file, Lazy):
+        return count_lazy(file, schema, places, families, target, weight)
     wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
     extra = [] if weight is None else [known_column(file, weight, "weights")]
     names = [*dict.fromkeys([*wanted, target, *extra])]
@@ -294,9 +322,16 @@ def words_of(values: Values, tokens: Tokens) -> Vocabulary | range:
     return values.learned_words(tokens).words
 
 
-def _texts(file: File, names: Sequence[str], told: Overrides) -> dict[str, str]:
+def _texts(file: File | Lazy, names: Sequence[str], told: Overrides) -> dict[str, str]:
     """Columns of text, with the reason: those that were told, and what the first rows show to be sentences."""
     found = {name: "as told" for name in names if told.kind.get(name) == "text"}
+    if isinstance(file, Lazy):
+        if found:
+            raise DataError(
+                f"the words of column {next(iter(found))!r} cannot be counted in the engine of {file.name}; write the "
+                "rows to Parquet files and learn those, or collect them"
+            )
+        return {}
     unknown = [name for name in names if name not in {*told.kind, *told.family} and file.storage(name) == "text"]
     if unknown:
         some = file.first(LOOK, unknown).columns
@@ -385,13 +420,13 @@ def _check(unlabelled: str) -> None:
         raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
 
 
-def _target(file: File, target: str | None) -> str:
+def _target(file: File | Lazy, target: str | None) -> str:
     if target is None:
         raise DataError(f"a tally of {file.name} needs the column of class labels: target=…")
     return known_column(file, target, "target")
 
 
-def _mode(file: File, name: str, told: Overrides) -> Mode:
+def _mode(file: File | Lazy, name: str, told: Overrides) -> Mode:
     kind = told.kind.get(name, KIND_OF_FAMILY.get(told.family.get(name, ""), None))
     storage = file.storage(name)
     if kind == "text" and storage not in ("text", "empty"):
@@ -419,4 +454,48 @@ def _with_levels(column: Column, seen: Survey) -> Column:
     return replace(column, levels=(*levels, None) if None in known else levels)
 
 
-SOURCES.append((is_file, tally_file))
+def is_table(data: Any) -> bool:
+    """Whether the data is a frame in memory, or a dict of columns."""
+    return isinstance(data, Mapping) or isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+
+
+def tally_table(
+    data: Any,
+    target: str | None = None,
+    *,
+    kind: Mapping[str, Any] | None = None,
+    family: Mapping[str, str] | None = None,
+    drop: Sequence[str] | None = None,
+    missing: Any = "ignore",
+    weight: str | None = None,
+    unlabelled: str = "error",
+) -> Tally:
+    """Tally the rows of a frame in memory; the parameters are those of `tally_file`.
+
+    Examples
+    --------
+    >>> tally_table({"wind": ["strong", "weak", "weak"], "play": ["no", "yes", "yes"]}, target="play")
+    Tally(3 rows; no: 1, yes: 2; 1 column)
+    """
+    _check(unlabelled)
+    if target is None:
+        raise DataError("a tally of a table needs the column of class labels: target=…")
+    told, table = Overrides.of(kind, family, drop, missing, None), read_table(data)
+    rest, labels = split_target(table, target)
+    labels = objects(list(labels))
+    present = encode(labels, objects([])) != MISSING
+    refuse_unlabelled(int((~present).sum()), unlabelled, "the table", target)
+    if weight is not None and weight not in table.columns:
+        raise DataError(f"the table has no column {weight!r} for the weights")
+    seen = replace(rest, columns={name: values for name, values in rest.columns.items() if name != weight})
+    columns = inferred(seen, told, whole=True)
+    classes = in_order(set(labels[present].tolist()))
+    refuse_regression("the table", target, classes)
+    schema = Schema(columns, classes)
+    places = told.places(schema)
+    rows = labelled(table, schema, places, target, weight)
+    return count(rows, {block: FAMILIES[block.split(":")[0]]() for block in places})
+
+
+SOURCES.append((is_source, tally_file))
+SOURCES.append((is_table, tally_table))

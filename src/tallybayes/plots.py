@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tallybayes import pictures
-from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.errors import DataError, needs
 from tallybayes.evaluate import Evaluation
 from tallybayes.evaluate import leave_one_out as _leave_one_out
 from tallybayes.explain import Explanation, explain, shown
@@ -513,10 +513,9 @@ def priors(model: Any, row: Any = None, label: Level | None = None, *, ax: Axes 
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise NotAvailableError("pictures need matplotlib: pip install 'tallybayes[plot]'") from None
+    needs("matplotlib", "plot")
+    import matplotlib.pyplot as plt
+
     return plt
 
 

@@ -286,13 +286,14 @@ class Tally:
 
         Parameters
         ----------
-        data : array or sparse matrix of shape (n, d), or path
-            A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files.
+        data : array or sparse matrix of shape (n, d), path, frame or lazy table
+            A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files. A lazy table (DuckDB
+            relation, Polars LazyFrame, Ibis table, Spark or Dask DataFrame) is counted by its engine.
         target : array-like of shape (n,), or str
-            Class labels; of files, the name of the column that holds them.
+            Class labels; of files and tables, the name of the column that holds them.
         *args, **options
             Passed to the source; for arrays the family, and ``weight``, ``names``, ``classes``, ``n_jobs``; for files
-            ``kind``, ``family``, ``drop``, ``missing``, ``weight`` (a column), ``unlabelled``.
+            and tables ``kind``, ``family``, ``drop``, ``missing``, ``weight`` (a column), ``unlabelled``.
 
         Returns
         -------
@@ -301,7 +302,7 @@ class Tally:
         for accepts, count in SOURCES:
             if accepts(data):
                 return count(data, target, *args, **options)
-        raise DataError(f"cannot count a {type(data).__name__}; pass a NumPy array, a SciPy sparse matrix or a path")
+        raise DataError(f"cannot count a {type(data).__name__}; pass an array, a sparse matrix, a table or a path")
 
     def __add__(self, other: Tally) -> Tally:
         if self.is_empty or other.is_empty:

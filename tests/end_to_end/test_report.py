@@ -101,6 +101,20 @@ def test_everything_is_done_by_keyboard(browser: Any, penguins: tuple[Path, Naiv
     assert page.wrong == []
 
 
+def test_sections_are_reached_without_losing_what_was_set(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
+    page = Page(browser, f"{penguins[0].as_uri()}#island=Dream")
+    page.get_by_role("link", name="What each column says").click()
+    assert page.url.endswith("#island=Dream")
+    assert page.evaluate("document.activeElement.id") == "columns-title"
+    assert page.get_by_label("island", exact=True).input_value() != ""
+    section = Page(browser, f"{penguins[0].as_uri()}#how-good")
+    assert section.url.endswith("#how-good")
+    assert section.evaluate("window.scrollY") > 0
+    section.get_by_label("island", exact=True).select_option("Dream")
+    assert section.url.endswith("#island=Dream")
+    assert page.wrong == section.wrong == []
+
+
 def test_script_in_names_and_values_is_text(browser: Any, tmp_path: Path) -> None:
     table = {SCRIPT: [SCRIPT, "plain"] * 30, "n" + SCRIPT: np.arange(60.0), "kept": ["__proto__", "constructor"] * 30}
     labels = [SCRIPT + "1", "constructor"] * 30
@@ -130,6 +144,26 @@ def test_words_are_typed(browser: Any, tmp_path: Path) -> None:
     expected = MultinomialNB().fit(counts, ["spam", "spam", "ham", "ham"]).predict_proba([[2, 0, 1]])[0]
     np.testing.assert_allclose(page.evaluate("whatIf.answer()"), expected, atol=1e-9)
     assert page.wrong == []
+
+
+def test_a_text_is_typed(browser: Any, tmp_path: Path) -> None:
+    mails = [
+        "cheap money now, win money",
+        "meeting about the budget today",
+        "win a cheap prize",
+        "the budget and the team",
+    ]
+    table = {"mail": mails * 15, "length": [len(mail) for mail in mails] * 15}
+    model = NaiveBayes(kind={"mail": "text"}, classical=True).fit(table, ["spam", "ham"] * 30)
+    page = Page(browser, written(tmp_path, model, (table, ["spam", "ham"] * 30)))
+    typed = "Win CHEAP tickets; don't miss today's <b>budget</b>!"
+    page.get_by_label("mail", exact=True).fill(typed)
+    expected = model.predict_proba([{"mail": typed, "length": None}])[0]
+    np.testing.assert_allclose(page.evaluate("whatIf.answer()"), expected, atol=1e-9)
+    assert "budget" in page.locator(".words").inner_text()
+    again = Page(browser, page.url)
+    np.testing.assert_allclose(again.evaluate("whatIf.answer()"), expected, atol=1e-9)
+    assert page.wrong == again.wrong == []
 
 
 def test_a_thousand_columns_are_paged(browser: Any, tmp_path: Path) -> None:

@@ -106,6 +106,15 @@ def test_words_are_one_picture() -> None:
     np.testing.assert_allclose(each.shape.chance.sum(axis=1), 1.0)
 
 
+def test_a_text_is_a_picture_of_its_words() -> None:
+    texts = ["cheap money", "a meeting today"] * 20
+    model = NaiveBayes(kind={"body": "text"}, classical=True).fit({"body": texts, "n": range(40)}, ["spam", "ham"] * 20)
+    each = picture(model, "body")
+    assert each.kind == "text"
+    assert {"cheap", "money", "meeting"} <= set(each.shape.levels)
+    assert "money" in str(each)
+
+
 def test_counts_have_chances_of_numbers() -> None:
     counts = RNG.poisson(np.repeat([[2.0], [5.0]], 200, axis=0))
     (each,) = column_pictures(PoissonNB().fit(counts, LABELS))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import warnings
 from pathlib import Path
 
 from tallybayes.cli.screen import note
-from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.errors import SettingError
 from tallybayes.serve import create_app
 
 VARIABLE = "TALLYBAYES_TOKEN"
@@ -25,11 +26,11 @@ def run(options: argparse.Namespace) -> None:
         max_bytes=options.max_bytes,
         max_rows=options.max_rows,
     )
-    try:
-        import uvicorn
-    except ImportError:
-        raise NotAvailableError("the service needs uvicorn: pip install 'tallybayes[serve]'") from None
+    import uvicorn
+
     warnings.simplefilter("ignore")  # whoever asks is told; the log is no place for it
+    gc.collect()
+    gc.freeze()  # what is loaded stays; looking through it again and again would only hold up answers
     note(f"serving http://{options.host}:{options.port}/ (the API: /docs); Ctrl-C ends it", options)
     uvicorn.run(
         app,

@@ -34,6 +34,7 @@ from tallybayes.families import (
     Poisson,
 )
 from tallybayes.families._family import for_columns
+from tallybayes.files import is_source
 from tallybayes.model import Model
 from tallybayes.plan import NUMERIC, Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
@@ -44,7 +45,6 @@ from tallybayes.settings import EvidenceWeights, Prior, Settings
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
 from tallybayes.sources.columns import Overrides, grown, inferred, matched, split_target
-from tallybayes.sources.files import is_file
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
@@ -253,7 +253,8 @@ class NaiveBayes(BaseNB):
         ----------
         X : table or path
             A frame, a dict of columns, a list of dicts or an array; or a file, or a pattern of files, of CSV, Parquet,
-            JSON lines or Arrow, which may be larger than memory.
+            JSON lines or Arrow, which may be larger than memory; or a table that its engine counts: a DuckDB relation,
+            a Polars LazyFrame, an Ibis table, a Spark or Dask DataFrame.
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,), optional
@@ -265,7 +266,7 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
-        if is_file(X):
+        if is_source(X):
             return fit_file(self, X, self._one_target(y, target), sample_weight)
         return super().fit(X, self._one_target(y, target), sample_weight)
 

@@ -15,7 +15,7 @@ from tallybayes import __version__
 from tallybayes.batch import Array
 from tallybayes.calibration import Isotonic, Temperature
 from tallybayes.components import Pooled
-from tallybayes.errors import SettingError, needs
+from tallybayes.errors import NotAvailableError, SettingError, needs
 from tallybayes.export.portable import (
     Bag,
     ByBin,
@@ -28,6 +28,7 @@ from tallybayes.export.portable import (
     Scorer,
     Spike,
     Term,
+    Text,
     check_plain,
 )
 from tallybayes.model import Model
@@ -207,6 +208,10 @@ class Graph:
                     )
                     x = self.op("Mul", x, scale)
                 return [self.products(x, term.slopes)]
+            case Text():
+                raise NotAvailableError(
+                    f"the text in {term.column!r} is cut into words, which ONNX has no operator for"
+                )
             case Ellipsoid():
                 x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
                 parts = [

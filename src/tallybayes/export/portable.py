@@ -27,6 +27,7 @@ from tallybayes.families.gaussian import Normals
 from tallybayes.families.zero_inflated import SpikedParameters
 from tallybayes.model import Model
 from tallybayes.schema import Column, Level
+from tallybayes.tokens import Tokens, Vocabulary
 
 FORMAT, VERSION = "tallybayes scorer", 1
 
@@ -131,7 +132,24 @@ class Ellipsoid:
     log_norm: Array  # (K,)
 
 
-Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Bag | Ellipsoid
+@dataclass(frozen=True)
+class Text:
+    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted as ``tokens`` says; a hole adds nothing.
+
+    With a ``length`` the amounts of the words that are known are scaled so that they sum to it; ``binary`` ones are 1
+    for a word that occurs.
+    """
+
+    column: str
+    tokens: Tokens
+    words: tuple[str, ...]
+    slopes: Array  # (V, K)
+    offset: Array  # (K,)
+    length: float | None = None
+    binary: bool = False
+
+
+Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Bag | Ellipsoid | Text
 NAMES: dict[type, str] = {
     ByLevel: "levels",
     ByBin: "bins",
@@ -142,6 +160,8 @@ NAMES: dict[type, str] = {
     Line: "line",
     Bag: "bag",
     Ellipsoid: "ellipsoid",
+    Text: "text",
+    Tokens: "tokens",
     Temperature: "temperature",
     Isotonic: "isotonic",
     Curve: "curve",
@@ -182,8 +202,11 @@ class Scorer:
     calibration: Temperature | Isotonic | Pooled | None = None
 
     @classmethod
-    def of(cls, model: Model) -> Scorer:
-        """The scorer of a model."""
+    def of(cls, model: Model, texts: bool = False) -> Scorer:
+        """The scorer of a model; one with columns of text only for those who can cut texts into words."""
+        if model.texts and not texts:
+            names = ", ".join(repr(column.name) for column in model.texts.values())
+            raise NotAvailableError(f"the text in {names} is cut into words, which only to_json can tell of")
         calibration, classes = model.settings.calibration, model.schema.classes
         if isinstance(calibration, Pooled):
             labels = {k: c[0] for c, k in zip(classes, calibration.group, strict=True)}  # type: ignore[index]
@@ -225,7 +248,7 @@ def names_of(term: Term) -> tuple[str, ...]:
 
 def to_json(model: Model, indent: int | None = None) -> str:
     """What a model does to a row, as JSON."""
-    return Scorer.of(model).to_json(indent)
+    return Scorer.of(model, texts=True).to_json(indent)
 
 
 # ------------------------------------------------------------------------------------------ from parameters to terms
@@ -238,11 +261,8 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     columns = [model.schema.columns[c] for c in places]
     names = [column.name for column in columns]
     if block in model.texts:
-        raise NotAvailableError(
-            f"column {names[0]!r} is text, and only tallybayes cuts it into the words that were learned; serve the "
-            "model, or export one without the column (drop, select)"
-        )
-    if isinstance(params, Ellipsoids):
+        yield places[0], _text(model, block, params, family)
+    elif isinstance(params, Ellipsoids):
         yield places[0], _ellipsoid(params, names)
     elif family.name in DOCUMENTS:
         yield places[0], Bag(tuple(names), _slopes(params)[0], getattr(family, "document_length", None))
@@ -323,6 +343,21 @@ def _yes_or_no(params: Linear, j: int) -> tuple[Array, Array]:
         no[params.veto.offset[j] > 0] = -np.inf
         yes[params.veto.offset[j] + params.veto.slope[j] > 0] = -np.inf
     return no, yes
+
+
+def _text(model: Model, block: str, params: Linear, family: Any) -> Text:
+    column = model.texts[block]
+    if column.tokens is None or not isinstance(column.levels, Vocabulary):
+        raise NotAvailableError(f"the words of {column.name!r} are hashed, so they cannot be listed; use hashed=None")
+    words = column.levels[:]
+    if block in model.known_words:
+        words = tuple(words[v] for v in model.known_words[block].tolist())
+    slopes, offset = _slopes(params)
+    binary = family.name == "bernoulli"
+    if binary and params.veto is not None:
+        raise NotAvailableError(f"words of {column.name!r} that veto a class cannot be exported; use an alpha above 0")
+    length = getattr(family, "document_length", None)
+    return Text(column.name, column.tokens, words, slopes, offset.sum(axis=0), length, binary)
 
 
 def _ellipsoid(params: Ellipsoids, names: Sequence[str]) -> Ellipsoid:

@@ -234,8 +234,8 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
         )
 
     if name in model.texts:
-        if isinstance(model.texts[name].levels, Vocabulary) and (wanted is None or model.texts[name].name in wanted):
-            yield picture(0, *_text(model, name, prior))
+        if isinstance(model.texts[name].levels, Vocabulary):
+            yield _text(model, name, prior)
         return
     if name in DOCUMENTS:
         if isinstance(params, Linear) and name == "multinomial":
@@ -260,15 +260,6 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
                 yield picture(j, information, Bars(_names(column), chance))
         return
     yield from (picture(j, *found) for j, found in _numbers(model, name, params, places, batch, prior))
-
-
-def _text(model: Model, name: str, prior: Array) -> tuple[float, Bars]:
-    """The words of a text that tell most, and what one word tells on average; half a word for what was never seen."""
-    count: Array = model.tally.blocks[name].summary.arrays()["count"] + 0.5
-    chance = count / count.sum(axis=1, keepdims=True)
-    telling = _shares(chance, prior)
-    levels, kept = model.texts[name].levels or (), np.sort(np.argsort(-telling, kind="stable")[:MOST_BARS])
-    return float(telling.sum()), Bars(tuple(str(levels[c]) for c in kept.tolist()), chance[:, kept], words=True)
 
 
 def _shares(chance: Array, prior: Array) -> Array:
@@ -327,6 +318,24 @@ def _words(model: Model, name: str, params: Linear, prior: Array) -> ColumnPictu
     words = tuple(model.schema.columns[columns[v]].name for v in most.tolist())
     shape = Bars(words, chance[:, most], words=True)
     return ColumnPicture("words", "count", name, model.schema.classes, prior, float(shares.sum()), 1.0, 0.0, shape)
+
+
+def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
+    """The words of a column of text that tell most, by their shares of all words, half a word for what was not seen."""
+    column, summary = model.texts[name], model.tally.blocks[name].summary
+    arrays = summary.arrays()
+    chance = arrays["count"] + 0.5
+    chance = chance / chance.sum(axis=1, keepdims=True)
+    shares = _shares(chance, prior)
+    most = np.argsort(-shares, kind="stable")[: 10 * MOST_BARS]
+    words = tuple(str((column.levels or ())[v]) for v in most.tolist())
+    total = float(model.tally.class_weight.sum())
+    missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
+    weights = {} if model.settings.weights is None else model.settings.weights.columns
+    shape = Bars(words, chance[:, most], words=True)
+    family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
+    told = float(shares.sum())
+    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, told, weight, missing, shape)
 
 
 # ------------------------------------------------------------------------------------------ numbers

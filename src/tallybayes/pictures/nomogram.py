@@ -129,7 +129,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     classes = model.schema.classes
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to compare")
-    if set(model.tally.blocks) & DOCUMENTS:
+    if model.texts or set(model.tally.blocks) & DOCUMENTS:
         raise DataError("a bag of words has a line for every word: too many to draw; see hallmarks or features")
     mine = len(classes) - 1 if label is None else place_of(model, label)
     others = np.where(np.arange(len(classes)) == mine, -1.0, model.tally.class_weight)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.export.portable import Bag, ByLevel, ByPair, Ellipsoid, Scorer, names_of
+from tallybayes.export.portable import Bag, ByLevel, ByPair, Ellipsoid, Scorer, Text, names_of
 from tallybayes.pictures import Bars, ColumnPicture, Curves
 from tallybayes.schema import Column, Level
 
@@ -51,6 +51,9 @@ def _words(bag: Bag, picture: ColumnPicture | None) -> dict[str, Any]:
 def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, required: bool) -> dict[str, Any]:
     control: dict[str, Any] = {"column": column.name}
     terms = [term for term in scorer.terms if column.name in names_of(term)]
+    if any(isinstance(term, Text) for term in terms):
+        words = picture.shape.levels[:3] if picture is not None and isinstance(picture.shape, Bars) else ()
+        return control | {"is": "text", "example": list(words)}
     if column.levels is not None:
         levels = [level for level in column.levels if level is not None]
         unseen = any(isinstance(t, ByLevel) and np.any(np.nan_to_num(t.unseen, neginf=-1.0)) for t in terms)

@@ -70,6 +70,20 @@
     return turn;
   }
 
+  // Links within the page scroll and keep the address, where the what-if has written what was set.
+  function links() {
+    for (const link of document.querySelectorAll('a[href^="#"]')) {
+      link.addEventListener("click", (event) => {
+        const to = byId(link.getAttribute("href").slice(1));
+        const heading = to.querySelector("h2") || to;
+        event.preventDefault();
+        heading.setAttribute("tabindex", "-1");
+        heading.focus({ preventScroll: true });
+        to.scrollIntoView();
+      });
+    }
+  }
+
   // ------------------------------------------------------------------------------------------ columns
 
   function columns() {
@@ -111,11 +125,12 @@
     // -------------------------------------------------------------------------------- controls
 
     function widget(control, id) {
-      const kind = control.is === "number" ? number : control.is === "words" ? words : levels;
+      const kind = { number, words, text, levels }[control.is];
       const made = kind(control, id);
       const evidence = make("div", { class: "odds-bar", "aria-hidden": "true" });
       const label = make("label", { for: id }, control.column);
       made.box = make("div", { class: "control" }, label, make("div", { class: "set" }, ...made.parts), evidence);
+      if (made.told) made.box.append(made.told);
       made.evidence = evidence;
       made.control = control;
       return made;
@@ -211,6 +226,28 @@
       };
     }
 
+    function text(control, id) {
+      const example = control.example.length ? `words that tell: ${control.example.join(", ")}` : "";
+      const input = make("textarea", { id, rows: 5, placeholder: example });
+      const told = make("p", { class: "words small" });
+      input.addEventListener("input", () => set(control.column, input.value === "" ? undefined : input.value));
+      return {
+        parts: [input],
+        told,
+        show: (value) => {
+          if (document.activeElement !== input) input.value = value === undefined ? "" : value;
+        },
+        say: (mine, theirs) => {
+          const said = model.words(control.column, row()).map(({ word, said: s }) => [word, minus(s[mine], s[theirs])]);
+          said.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
+          told.replaceChildren(...said.slice(0, MOST).map(([word, x]) =>
+            make("span", { class: x < 0 ? "against" : "for" }, `${word} ${signed(x)}`)));
+        },
+        parse: (value) => (value === "" ? undefined : value),
+        spell: (value) => value, typical: () => undefined, start: () => undefined,
+      };
+    }
+
     // -------------------------------------------------------------------------------- answers
 
     const [probs, reasons, verdict] = [byId("probs"), byId("reasons"), byId("verdict")];
@@ -263,6 +300,7 @@
       for (const each of shown) {
         const x = alone.get(each.control.column) || 0;
         each.evidence.replaceChildren(bar(x / largest, "odds"));
+        if (each.say) each.say(a, b);
       }
       return p;
     }
@@ -272,7 +310,8 @@
       if (bag || !columns.every((name) => byName.has(name))) return bag ? "words" : columns.join(" and ");
       return columns.map((name) => {
         const value = state.get(name);
-        return value === undefined ? `${name} unknown` : `${name} = ${byName.get(name).spell(value)}`;
+        const told = value === undefined ? "" : byName.get(name).spell(value);
+        return value === undefined ? `${name} unknown` : `${name} = ${told.length > 60 ? `${told.slice(0, 60)}…` : told}`;
       }).join(", ");
     }
 
@@ -306,6 +345,7 @@
       for (const each of shown) each.show(state.get(each.control.column));
       answer();
       const to = `#${hash()}`;
+      if (to === "#" && byId(location.hash.slice(1)) !== null) return;
       if (to !== location.hash && !(to === "#" && location.hash === "")) history.replaceState(null, "", to);
     }
 
@@ -331,6 +371,7 @@
       changed();
     });
     const typical = byId("typical");
+    typical.hidden = typical.previousElementSibling.hidden = !controls.some((control) => control.typical);
     labels.forEach((label, k) => typical.append(make("option", { value: k }, label)));
     typical.addEventListener("change", () => {
       if (typical.value === "") return;
@@ -341,7 +382,11 @@
       typical.value = "";
       changed();
     });
-    window.addEventListener("hashchange", () => { fromHash(); changed(); });
+    window.addEventListener("hashchange", () => {
+      if (byId(location.hash.slice(1)) !== null) return; // the name of a section is no state
+      fromHash();
+      changed();
+    });
     fromHash();
     turn(0);
     // What tests and scripts ask: the probabilities of a row, and of what is set.
@@ -378,6 +423,7 @@
     });
   }
 
+  links();
   columns();
   drop();
   const record = read("scorer");

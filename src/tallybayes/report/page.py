@@ -25,6 +25,7 @@ PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300
 MOST_LISTED = 1000  # columns and classes in the tables
 MOST_CONFUSED = 12  # classes in the confusion matrix
+MOST_CONCERNS = 4  # that are not folded away
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Report:
             f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{told}</h2>{content}</section>'
             for name, told, content in sections
         )
-        script = f"{_asset('scorer.js')}\n{_asset('page.js')}"
+        script = f"{asset('scorer.js')}\n{asset('page.js')}"
         data = "".join(_data(name, value) for name, value in (("scorer", self.scorer), ("controls", self.controls)))
         return (
             "<!doctype html>\n"
@@ -103,7 +104,7 @@ class Report:
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f'<meta http-equiv="Content-Security-Policy" content="{policy(service is not None)}">'
             '<meta name="referrer" content="no-referrer">'
-            f"<title>{escape(self.title)}</title><style>{_asset('page.css')}</style></head>\n"
+            f"<title>{escape(self.title)}</title><style>{asset('page.css')}</style></head>\n"
             '<body><a class="skip" href="#main">to the content</a>'
             f'<header><h1>{escape(self.title)}</h1><p class="lead">{_lead(self)}</p>'
             f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
@@ -115,16 +116,17 @@ class Report:
 
 def policy(service: bool = False) -> str:
     """What the page may load: its own style and script, by their hashes, and nothing else."""
-    script = f"{_asset('scorer.js')}\n{_asset('page.js')}"
+    script = f"{asset('scorer.js')}\n{asset('page.js')}"
     connect = "connect-src 'self'; " if service else ""
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(_asset('page.css'))}'; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(asset('page.css'))}'; "
         f"{connect}base-uri 'none'; form-action 'none'"
     )
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page."""
     return (files("tallybayes") / "report" / name).read_text(encoding="utf-8").strip()
 
 
@@ -147,8 +149,10 @@ def _lead(report: Report) -> str:
     total = sum(report.rows)
     rows = "1 row" if total == 1 else f"{amount(total)} rows"
     used = sum(c.kind not in ("ignored", "pair") for c in report.columns)
-    of = f" of {escape(report.target)}" if report.target else ""
-    return f"Learned from {rows} and {plural(used, 'column')} to tell apart {plural(len(report.classes), 'class')}{of}."
+    names = [escape(str(label)) for label in report.classes]
+    few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
+    what = escape(report.target) if report.target else "the class"
+    return f"Learned from {rows} and {plural(used, 'column')} to tell {what}: {few}."
 
 
 def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:
@@ -173,12 +177,17 @@ def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, s
 
 
 def _concerns(report: Report) -> str:
-    return '<ul class="concerns">' + "".join(f"<li>{escape(c.text)}</li>" for c in report.concerns) + "</ul>"
+    items = [f"<li>{escape(c.text)}</li>" for c in report.concerns]
+    first, rest = "".join(items[:MOST_CONCERNS]), items[MOST_CONCERNS:]
+    more = f'<ul class="concerns">{"".join(rest)}</ul>'
+    more = f"<details><summary>{len(rest)} more</summary>{more}</details>" if rest else ""
+    return f'<ul class="concerns">{first}</ul>{more}'
 
 
 WHAT_IF = """
 <noscript><p>This part needs JavaScript; everything else does not.</p></noscript>
-<p>Set what is known of a case and see what the model makes of it. The address of this page keeps what you set.</p>
+<p class="screen">Set what is known of a case and see what the model makes of it. The address of this page
+keeps what you set.</p>
 <div class="pager screen">
 <button type="button" id="clear">clear all</button>
 <label for="typical">a typical</label><select id="typical"><option value="">…</option></select>
@@ -225,11 +234,13 @@ def _how_good(report: Report) -> str:
     ]
     told = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
     how = "Each row is scored as if it alone had not been learned." if judged.method == "leave-one-out" else ""
+    wide = " wide" if len(judged.classes) > 6 else ""
     interval = f"{judged.accuracy.low:.1%} to {judged.accuracy.high:.1%}"
     return (
-        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95 % interval of the accuracy is "
-        f'{interval}.</p><dl class="facts">{told}</dl><div class="two"><div><h3>True (down) and predicted (across)</h3>'
-        f"{_confusion(judged)}</div><div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
+        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95&nbsp;% interval of the accuracy is "
+        f'{interval}.</p><dl class="facts">{told}</dl><div class="two{wide}"><div>'
+        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div>"
+        f"<div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
         "<p>On the dashed line a prediction is right as often as it says; below it, it is too sure. "
         "Larger dots are more rows.</p></div></div>"
         f"<h3>Class by class</h3>{_per_class(judged)}"
@@ -238,7 +249,9 @@ def _how_good(report: Report) -> str:
 
 def _confusion(judged: Evaluation) -> str:
     kept = np.sort(np.argsort(-judged.support, kind="stable")[:MOST_CONFUSED])
-    head = "".join(f'<th scope="col">{escape(str(judged.classes[k]))}</th>' for k in kept)
+    names = {int(k): _named(judged.classes[k]) for k in kept}
+    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(judged.classes[k])) for k in kept) > 6 else ""
+    head = "".join(f'<th scope="col"{tilted}>{names[int(k)]}</th>' for k in kept)
     lines = []
     for t in kept:
         cells = []
@@ -246,13 +259,21 @@ def _confusion(judged: Evaluation) -> str:
             share = judged.confusion[t, p] / judged.support[t] if judged.support[t] else 0.0
             shade = 0 if not share else min(4, 1 + int(4 * share))
             cells.append(f'<td class="s{shade}">{amount(judged.confusion[t, p])}</td>')
-        lines.append(f'<tr><th scope="row">{escape(str(judged.classes[t]))}</th>{"".join(cells)}</tr>')
+        lines.append(f'<tr><th scope="row">{names[int(t)]}</th>{"".join(cells)}</tr>')
     more = len(judged.classes) - len(kept)
     note = f"<p>The {len(kept)} commonest classes; {plural(more, 'other')} not shown.</p>" if more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="confusion matrix"><table class="confusion"><tr>'
         f"<td></td>{head}</tr>{''.join(lines)}</table></div>{note}"
     )
+
+
+def _named(label: Level, most: int = 26) -> str:
+    """A class in a narrow place; the whole name shows when it is pointed at."""
+    name = str(label)
+    if len(name) <= most:
+        return escape(name)
+    return f'<span title="{escape(name, quote=True)}">{escape(name[: most - 1])}…</span>'
 
 
 def _per_class(judged: Evaluation) -> str:

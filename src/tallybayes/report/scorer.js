@@ -8,6 +8,12 @@ const tallybayes = (() => {
   const hole = (value) => value === null || value === undefined || Number.isNaN(value);
   const key = (level) => (typeof level === "boolean" ? Number(level) : level); // true and 1 are one level
   const numbers = (values) => values.map((v) => (Array.isArray(v) ? numbers(v) : Number(v))); // "-Infinity" too
+  // A table as it is, or, in a page, as the different rows and which of them each word has.
+  function table(values) {
+    if (Array.isArray(values)) return numbers(values);
+    const rows = numbers(values.rows);
+    return values.which.map((i) => rows[i]);
+  }
   const times = (slope, x) => (x === 0 ? 0 : slope * x);
 
   // How many edges a number has passed: those at or below it, or strictly below it.
@@ -42,6 +48,95 @@ const tallybayes = (() => {
       const x = term.log ? Math.log(value) : value;
       return mean.map((m, k) => norm[k] - 0.5 * (x - m) * (x - m) * precision[k]);
     };
+  }
+
+  // ---------------------------------------------------------------------------------------- texts
+
+  const DROPPED = /[\u00AD\u200C\u200D\u2060\uFE00-\uFE0F\u{1F3FB}-\u{1F3FF}]/u; // invisible, or a mere shade
+  const HIRAGANA = "\\u3041-\\u3096\\u{1B001}-\\u{1B11F}\\u{1B132}\\u{1B150}-\\u{1B152}";
+  const SINGLE = new RegExp(`[\\p{So}\\p{Sc}\\p{Unified_Ideograph}\\uF900-\\uFAFF\\u{2F800}-\\u{2FA1F}${HIRAGANA}]`, "u");
+  const WORD = /[\p{L}\p{N}]/u;
+  const MARK = /\p{M}/u;
+  const CHEROKEE = /\p{Script=Cherokee}/u; // whose small letters are folded to the capitals, which are older
+  const LONGEST = 255; // bytes of a word
+
+  function folded(c) {
+    if (CHEROKEE.test(c)) return c.toUpperCase();
+    return c === "ı" ? c : c.toLowerCase().toUpperCase().toLowerCase();
+  }
+
+  const bytes = (text) => new TextEncoder().encode(text).length;
+
+  // The words of a text, as `tallybayes.tokens.Tokens` cuts them.
+  function wordsOf(text, by) {
+    const fold = by.lower ? folded : (c) => c;
+    if (by.words === "lines") return text.split("\n").map((line) => [...line].map(fold).join("")).filter((w) => w !== "");
+    if (by.words === "sklearn") return (by.lower ? text.toLowerCase() : text).match(/[\p{L}\p{N}_]{2,}/gu) || [];
+    const [found, letters] = [[], [...text]];
+    let word = "";
+    const finish = () => {
+      if (word !== "" && bytes(word) <= LONGEST) found.push(word);
+      word = "";
+    };
+    letters.forEach((c, i) => {
+      if (DROPPED.test(c)) return;
+      if (c === "\uFFFD") {
+        finish(); // what was no text
+      } else if (SINGLE.test(c)) {
+        finish();
+        word = c;
+        finish();
+      } else if (WORD.test(c) || (word !== "" && MARK.test(c))) {
+        word += fold(c);
+      } else {
+        const next = letters[i + 1] || "";
+        const inside = (c === "'" || c === "’") && word !== "" && (WORD.test(next) || next === "_") && !SINGLE.test(next);
+        if (inside) word += "'";
+        else finish();
+      }
+    });
+    finish();
+    return found;
+  }
+
+  // The tokens of a text and how often each occurs.
+  function counted(text, by) {
+    const counts = new Map();
+    const add = (token) => counts.set(token, (counts.get(token) || 0) + 1);
+    const stop = new Set(by.lower ? by.stop_words.map((w) => [...w].map(folded).join("")) : by.stop_words);
+    const words = wordsOf(text, by).filter((word) => !stop.has(word));
+    if (by.characters === null) {
+      const [least, most] = by.ngrams;
+      words.forEach((_, i) => {
+        for (let n = least; n <= most && n <= i + 1; n++) add(words.slice(i + 1 - n, i + 1).join(" "));
+      });
+      return counts;
+    }
+    for (const word of words) {
+      const letters = [...` ${word} `];
+      for (let n = by.characters[0]; n <= by.characters[1]; n++) {
+        const wide = Math.min(n, letters.length);
+        for (let i = 0; i + wide <= letters.length; i++) add(letters.slice(i, i + wide).join(""));
+        if (wide === letters.length) break;
+      }
+    }
+    return counts;
+  }
+
+  // The known words of a text with their amounts.
+  function amounts(text, term, known) {
+    const counts = [...counted(text, term.tokens)].map(([token, n]) => [token, term.tokens.damped ? Math.log1p(n) : n]);
+    let scale = 1;
+    if (term.tokens.scaled) {
+      const squares = counts.reduce((sum, [, x]) => sum + x * x, 0);
+      if (squares > 0) scale = 1 / Math.sqrt(squares);
+    }
+    let found = counts.filter(([token]) => known.has(token)).map(([token, x]) => [token, x * scale]);
+    if (term.length !== null) {
+      const total = found.reduce((sum, [, x]) => sum + x, 0);
+      if (total > 0) found = found.map(([token, x]) => [token, (x * term.length) / total]);
+    }
+    return term.binary ? found.map(([token]) => [token, 1]) : found;
   }
 
   // Each kind of term becomes a function from a row to K scores, or to null where it adds nothing.
@@ -87,7 +182,7 @@ const tallybayes = (() => {
       return (row) => (hole(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
     },
     bag(term) {
-      const slopes = numbers(term.slopes);
+      const slopes = table(term.slopes);
       return (row) => {
         const counts = term.columns.map((column) => (hole(row[column]) ? 0 : row[column]));
         const total = counts.reduce((a, b) => a + b, 0);
@@ -98,6 +193,19 @@ const tallybayes = (() => {
         });
         return scores;
       };
+    },
+    text(term) {
+      const [known, slopes, offset] = [places(term.words), table(term.slopes), numbers(term.offset)];
+      const each = (row) =>
+        amounts(row[term.column], term, known).map(([word, x]) => ({ word, said: slopes[known.get(word)].map((s) => s * x) }));
+      const says = (row) => {
+        if (hole(row[term.column])) return null;
+        const scores = offset.slice();
+        for (const { said } of each(row)) said.forEach((s, k) => (scores[k] += s));
+        return scores;
+      };
+      says.words = each; // what each word adds
+      return says;
     },
     ellipsoid(term) {
       const [mean, scale, axes, norm] = [term.mean, term.scale, term.axes, term.log_norm].map(numbers);
@@ -177,11 +285,15 @@ const tallybayes = (() => {
         record.calibration === null ? logs.map(Math.exp) : CALIBRATIONS[record.calibration.is](record.calibration, logs);
       return { probabilities, prior, added };
     }
+    const words = (column, row) => {
+      const term = terms.find(({ columns, says }) => columns[0] === column && says.words);
+      return term === undefined || hole(row[column]) ? [] : term.says.words(row);
+    };
     const pooled = record.calibration !== null && record.calibration.is === "pooled";
-    return { classes: record.classes, terms: record.terms, group: pooled ? record.calibration.group : null, score };
+    return { classes: record.classes, terms: record.terms, group: pooled ? record.calibration.group : null, score, words };
   }
 
-  return { scorer };
+  return { scorer, counted };
 })();
 
 if (typeof module !== "undefined") module.exports = tallybayes;

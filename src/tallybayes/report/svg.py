@@ -120,7 +120,8 @@ def reliability(judged: Evaluation) -> str:
         marks += f'<text x="{x(value)}" y="{side - edge + 16}" text-anchor="middle">{value:.0%}</text>'
         marks += f'<text x="{edge - 6}" y="{float(y(value)) + 4:g}" text-anchor="end">{value:.0%}</text>'
         marks += f'<line class="grid" x1="{x(low)}" x2="{x(1)}" y1="{y(value)}" y2="{y(value)}"/>'
-    path = "M" + "L".join(f"{x(b.confidence)} {y(b.accuracy)}" for b in judged.reliability)
+    many = [b for b in judged.reliability if b.weight >= 0.01 * judged.weight]  # a few rows are a dot and no trend
+    path = "M" + "L".join(f"{x(b.confidence)} {y(b.accuracy)}" for b in many)
     dots = "".join(
         f'<circle class="dot k0" cx="{x(b.confidence)}" cy="{y(b.accuracy)}" '
         f'r="{_short(3 + 9 * np.sqrt(b.weight / judged.weight))}"><title>{b.weight:,.6g} rows, '

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.errors import NotAvailableError
+from tallybayes.errors import needs
 
 __all__ = ["create_app"]
 
 
 def create_app(*args: Any, **options: Any) -> Any:
     """Make the ASGI application; see `tallybayes.serve.app.create_app`."""
-    try:
-        from tallybayes.serve.app import create_app as make
-    except ImportError as error:
-        raise NotAvailableError(f"the service needs {error.name}: pip install 'tallybayes[serve]'") from None
+    for library in ("fastapi", "orjson", "uvicorn"):
+        needs(library, "serve")
+    from tallybayes.serve.app import create_app as make
+
     return make(*args, **options)

@@ -183,7 +183,7 @@ def create_app(
 
     def page_of(name: str) -> Response:
         content = store.entries[name].html(f"/models/{quote(name, safe='')}/predict")
-        return html(content, policy(service=True) + "; frame-ancestors 'none'")
+        return html(content, asks=True)
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
@@ -237,10 +237,10 @@ def told(record: Any, status: int = 200) -> Response:
     return Response(orjson.dumps(record, default=str, option=options), status, media_type="application/json")
 
 
-def html(content: str, allowed: str | None = None) -> Response:
-    """A page, with what it may load."""
-    headers = {"Content-Security-Policy": allowed} if allowed is not None else {}
-    return Response(content, media_type="text/html", headers=headers)
+def html(content: str, asks: bool = False) -> Response:
+    """A page, with what it may load; one with a script that asks the service may do that, too."""
+    allowed = f"{policy(service=asks)}; frame-ancestors 'none'"
+    return Response(content, media_type="text/html", headers={"Content-Security-Policy": allowed})
 
 
 def about(entry: Entry) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def about(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "target": entry.loaded.target,
         "classes": list(model.schema.classes),
-        "n_columns": len(model.schema.columns),
+        "n_columns": sum(column.kind != "pair" for column in model.schema.columns),
         "rows": amount(float(model.tally.class_weight.sum())),
     }
 

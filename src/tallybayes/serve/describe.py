@@ -7,6 +7,8 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from tallybayes.report.page import asset
+
 CELL = {"type": ["string", "number", "boolean", "null"]}
 ROW = {"type": "object", "additionalProperties": CELL, "description": "column → value; what is not named is unknown"}
 FORMS = {
@@ -67,21 +69,24 @@ def with_names(schema: dict[str, Any], models: list[str], columns: list[str]) ->
     return schema
 
 
-def _page(title: str, content: str) -> str:
+def _page(title: str, lead: str, content: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title></head><body><main><h1>{escape(title)}</h1>{content}</main></body></html>"
+        f"<title>{escape(title)}</title><style>{asset('page.css')}</style></head><body><header><h1>{escape(title)}</h1>"
+        f'<p class="lead">{lead}</p></header><main>{content}</main></body></html>'
     )
 
 
 def index_page(models: list[dict[str, Any]]) -> str:
     """Links to the pages of the models."""
-    items = "".join(
-        f'<li><a href="/models/{quote(m["name"], safe="")}/what-if">{escape(m["name"])}</a>: '
-        f"{escape(', '.join(map(str, m['classes'][:8])))}; {m['rows']} rows</li>"
+    cards = "".join(
+        f'<article class="card"><h3><a href="/models/{quote(m["name"], safe="")}/what-if">{escape(m["name"])}</a></h3>'
+        f"<p>{escape(', '.join(map(str, m['classes'][:8])))}{', …' if len(m['classes']) > 8 else ''}</p>"
+        f'<p class="soft">{m["rows"]} rows, {m["n_columns"]} columns</p></article>'
         for m in models
     )
-    return _page("Models", f'<ul>{items}</ul><p><a href="/docs">the API</a></p>')
+    lead = 'What if? Choose a model. Programs ask <a href="/docs">the API</a>.'
+    return _page("Models", lead, f'<section><div class="grid">{cards}</div></section>')
 
 
 def docs_page(schema: dict[str, Any]) -> str:
@@ -89,14 +94,19 @@ def docs_page(schema: dict[str, Any]) -> str:
     parts = []
     for path, verbs in schema["paths"].items():
         for verb, about in verbs.items():
-            answers = ", ".join(f"{code} {escape(r.get('description', ''))}" for code, r in about["responses"].items())
+            rows = "".join(
+                f"<tr><td>{code}</td><td>{escape(r.get('description', ''))}</td></tr>"
+                for code, r in about["responses"].items()
+            )
             parts.append(
-                f"<h2><code>{verb.upper()} {escape(path)}</code></h2><p>{escape(about.get('description', ''))}</p>"
-                f"<p><small>answers {answers}</small></p>"
+                f"<section><h2><code>{verb.upper()} {escape(path)}</code></h2>"
+                f'<p>{escape(about.get("description", ""))}</p><table><thead><tr><th scope="col">answer</th>'
+                f'<th scope="col">when</th></tr></thead><tbody>{rows}</tbody></table></section>'
             )
     example = (
-        "<pre>curl localhost:8000/models/NAME/predict -H 'Content-Type: application/json' "
-        '-d \'{"row": {"column": "value"}}\'</pre>'
+        '<section><div class="scroll" tabindex="0" role="region" aria-label="example"><pre>'
+        "curl localhost:8000/models/NAME/predict -H 'Content-Type: application/json' "
+        '-d \'{"row": {"column": "value"}}\'</pre></div></section>'
     )
-    link = '<p>The same for programs: <a href="/openapi.json">openapi.json</a>.</p>'
-    return _page("The API", example + "".join(parts) + link)
+    lead = 'The same for programs: <a href="/openapi.json">openapi.json</a>. <a href="/">Back to the models.</a>'
+    return _page("The API", lead, example + "".join(parts))

@@ -128,6 +128,12 @@ class File:
             chosen = "*" if columns is None else ", ".join(map(quoted, columns))
             return arrow_table(self.connection.sql(f"SELECT {chosen} FROM {self.scan} LIMIT {rows}").to_arrow_table())
 
+    def is_numbering(self, name: str, seen: Any) -> bool:
+        """Whether whole numbers that span as many values as there are rows have each of them once."""
+        low, high = int(seen.low), int(seen.high)
+        ((different,),) = self.query(f"SELECT bit_count(bitstring_agg({quoted(name)}, {low}, {high})) FROM {{scan}}")
+        return bool(different == high - low + 1)
+
     @cached_property
     def size(self) -> int:
         """Bytes on disk."""
@@ -408,7 +414,7 @@ def _bytes_read() -> int | None:
         return None
 
 
-def known_column(file: File, name: str, what: str) -> str:
+def known_column(file: Any, name: str, what: str) -> str:
     """The name of a column that exists; otherwise an error that suggests near ones."""
     import difflib
 

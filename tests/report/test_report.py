@@ -1,0 +1,127 @@
+"""A report can be made of every kind of model, says what it is, and keeps what it is told as text."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from tallybayes import MultinomialNB, NaiveBayes, datasets, report
+from tallybayes.errors import SettingError, UnlearnError
+from tests.export.cases import CASES
+
+
+class Page(HTMLParser):
+    """Collects what a page loads and links to, and checks that its elements are closed in order."""
+
+    VOID = ("meta", "input", "col", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.styles = 0
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"]] if given.get("id") else []
+        self.links += [given["href"]] if given.get("href") else []
+        self.loads += [given[name] for name in ("src", "srcset", "data", "poster", "action") if given.get(name)]
+        self.styles += "style" in given
+        assert not [name for name in given if name.startswith("on")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+
+def made(model: object, *args: object, **options: object) -> tuple[report.Report, Page]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = report.make(model, *args, **options)
+    return found, Page(found.html())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_of_model(name: str) -> None:
+    found, page = made(CASES[name]().estimator)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert page.loads == []
+    assert page.styles == 0
+    assert all(link.startswith("#") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert found.scorer is not None
+    told = {control["column"] for control in found.controls}
+    assert told
+    assert json.loads(json.dumps(found.as_dict(), default=str))
+
+
+def test_labels_that_are_no_text_one_class_and_components() -> None:
+    rng = np.random.default_rng(0)
+    X = {"a": rng.normal(size=60), "b": rng.choice(["x", None], 60)}
+    for labels in (np.arange(60) % 2 == 0, np.arange(60) % 3, np.full(60, 7)):
+        _, page = made(NaiveBayes(classical=True).fit(X, labels), (X, labels))
+        assert page.open == []
+    parted = NaiveBayes(unlabelled="em", components_per_class=2, classical=True).fit(X, np.arange(60) % 2)
+    found, page = made(parted)
+    assert page.open == []
+    assert found.scorer["classes"] == [0, 1]
+
+
+def test_a_hundred_classes_and_a_large_vocabulary() -> None:
+    rng = np.random.default_rng(0)
+    found, page = made(NaiveBayes(classical=True).fit({"a": rng.normal(size=500)}, np.arange(500) % 100))
+    assert page.open == []
+    counts = rng.poisson(0.01, size=(200, 60_000))
+    found, page = made(MultinomialNB().fit(counts, np.arange(200) % 20))
+    assert found.scorer is None or len(json.dumps(found.scorer)) <= report.MOST_BYTES
+    assert page.open == []
+
+
+def test_rows_that_were_not_learned_are_judged_as_test_rows() -> None:
+    table = datasets.penguins()
+    species = table.pop("species")
+    half = {name: values[::2] for name, values in table.items()}, species[::2]
+    other = {name: values[1::2] for name, values in table.items()}, species[1::2]
+    model = NaiveBayes(classical=True).fit(*half)
+    wrong = other[0], ["Chinstrap"] * len(other[1])
+    with pytest.raises(UnlearnError, match="--test"):
+        report.make(model, wrong)
+    assert report.make(model, other, method="test").judged.method == "test"
+    with pytest.raises(SettingError, match="method must be"):
+        report.make(model, other, method="guess")
+
+
+def test_the_policy_names_what_the_page_holds() -> None:
+    import base64
+    import hashlib
+
+    html = made(NaiveBayes(classical=True).fit(datasets.tennis(), target="play"))[0].html()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+    for tag in ("script", "style"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", html, re.S)[1]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_a_title_is_made_of_the_target() -> None:
+    found, _ = made(NaiveBayes(classical=True).fit(datasets.tennis(), target="play"))
+    assert found.title == "Which play?"
+    assert "14 rows and 4 columns" in found.html()
