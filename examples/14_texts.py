@@ -10,23 +10,7 @@ TOPICS = {
     "delivery": "parcel late not arrived where is my order tracking number courier lost",
     "praise": "thank you great service love the product very happy will order again",
 }
-COMMON = [
-    "hello",
-    "i",
-    "bought",
-    "the",
-    "lamp",
-    "last",
-    "week",
-    "and",
-    "today",
-    "it",
-    "is",
-    "what",
-    "it",
-    "is",
-    "regards",
-]
+COMMON = ["hello", "i", "bought", "the", "lamp", "last", "week", "and", "today", "it", "is", "what", "regards"]
 
 
 def message(topic: str) -> str:
