@@ -15,6 +15,7 @@ MESSAGE = re.compile(rb"[\r\n]*(?:>?From |[!-9;-~]{1,76}[ \t]*:)")
 # A new message in an mbox: after an empty line "From", an address and a time, and then a header. Texts have lines that
 # begin with "From", too, and not every program that writes an mbox marks them.
 NEXT = re.compile(rb"\n\r?\n(?=From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?:[!-9;-~]{1,76}[ \t]*:|>From ))")
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zip, zstd
 BEGINNING = 4096  # bytes that tell what a file is
 
 Note = Callable[[str], None]
@@ -120,6 +121,8 @@ def _in_file(path: str, told: bool) -> list[Place]:
         beginning = file.read(BEGINNING)
         if not told and not MESSAGE.match(beginning):
             return []
+        if beginning.startswith(PACKED):
+            raise DataError(f"{path} is compressed; unpack it first")
         if not beginning.startswith(b"From "):
             return [Place(path)]
         if not file.seekable():

@@ -37,7 +37,7 @@ def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> I
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
-        context.set_forkserver_preload([__name__])
+        context.set_forkserver_preload([__name__, "selectolax.lexbor"])
     pool = ProcessPoolExecutor(n_jobs, context)
     return _until_read(pool, pool.map(_document, messages, chunksize=CHUNK))
 
