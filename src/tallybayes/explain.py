@@ -52,9 +52,13 @@ class Words:
     def __str__(self) -> str:
         if not self.words:
             return "no word" if not self.unknown else "no known word"
-        return plural(len(self.words), "known word") + (
-            f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
-        )
+        of = f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
+        return plural(len(self.words), f"known {self.noun}") + of
+
+    @property
+    def noun(self) -> str:
+        """What they are called: a pair of words is a token."""
+        return "token" if any(" " in each.word for each in self.words) else "word"
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class Evidence:
             times = f" ×{word.times:,}" if word.times > 1 else ""
             found.append((f"  {word.word}{times}", word.log_odds))
         if rest := self.words.words[MOST_WORDS:]:
-            found.append((f"  {plural(len(rest), 'other word')}", math.fsum(word.log_odds for word in rest)))
+            found.append(
+                (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
+            )
         if self.words.absent:
             found.append(("  words that are not there", self.words.absent))
         return found

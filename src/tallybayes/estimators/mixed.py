@@ -54,7 +54,7 @@ TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual 
 
 
 class NaiveBayes(BaseNB):
-    """Naive Bayes over a table as it is: numbers, categories, booleans and counts, with holes in them.
+    """Naive Bayes over a table as it is: numbers, categories, booleans, counts and text, with holes in them.
 
     Takes pandas, Polars and PyArrow frames, dicts of columns, lists of dicts and arrays. What each column is, is
     inferred, shown in `schema_` with the reason, and can be overridden. Columns are matched by name.
@@ -360,8 +360,8 @@ class NaiveBayes(BaseNB):
         category = (
             Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
         )
-        texts = frozenset(column.name for column in schema.columns if column.kind == "text")
-        free = texts if self.alpha is None else frozenset()
+        texts = (column.name for column in schema.columns if column.kind == "text")
+        free = frozenset(name for name in texts if self._text_alpha(name) is None)
         return planning.Wishes(self.numeric, category, told, self.weights, self.pairs, free)
 
     def _labelled(
@@ -465,9 +465,15 @@ class NaiveBayes(BaseNB):
         for block, at in places.items():
             if schema.columns[at[0]].kind == "text":
                 chosen = block.split(":")[0]
-                families[block] = documents[chosen](TEXT_ALPHA[chosen] if self.alpha is None else alpha(block))
+                given = self._text_alpha(schema.columns[at[0]].name)
+                families[block] = documents[chosen](TEXT_ALPHA[chosen] if given is None else given)
         prior: Prior = self.prior
         return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
+
+    def _text_alpha(self, name: str) -> float | None:
+        """The pseudocount that was given for the words of a text; None where it is to be the usual one, or chosen."""
+        given = self._overrides().alpha.get(name) if isinstance(self.alpha, Mapping) else self.alpha
+        return None if given is None or isinstance(given, str) else float(given)
 
     def _set_prior(self, prior: Any) -> None:
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
