@@ -14,7 +14,8 @@ from tallybayes.families._ellipsoids import Ellipsoids
 from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
 from tallybayes.pictures._model import listed, model_of, rows_of, rows_with_labels
-from tallybayes.pictures.columns import Curves, column_pictures
+from tallybayes.pictures.columns import column_pictures
+from tallybayes.pictures.shapes import Curves
 from tallybayes.schema import Level
 
 

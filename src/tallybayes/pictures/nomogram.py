@@ -16,7 +16,8 @@ from tallybayes.batch import Array
 from tallybayes.errors import DataError
 from tallybayes.families import DOCUMENTS
 from tallybayes.pictures._model import model_of, place_of
-from tallybayes.pictures.columns import Bars, ColumnPicture, Curves, column_pictures
+from tallybayes.pictures.columns import column_pictures
+from tallybayes.pictures.shapes import Bars, ColumnPicture, Curves
 from tallybayes.schema import Level
 
 MOST_VALUES = 9  # marks on the line of a column
