@@ -13,6 +13,7 @@
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
+#include "mail.hpp"
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
@@ -402,6 +403,20 @@ void bind_tokens(nb::module_& m) {
             found.append(nb::make_tuple(nb::bytes(listing.tokens[i].data(), listing.tokens[i].size()), listing.spans[i].first, listing.spans[i].last, listing.lengths[i]));
         return found;
     }, "texts"_a, "number"_a, "cut"_a);
+    nb::class_<tb::TokenBag>(m, "TokenBag")
+        .def(nb::init<>())
+        .def("add", [](tb::TokenBag& bag, const nb::list& tokens) {
+            nb::list owners;
+            for (const nb::handle token : tokens) bag.add(utf8_of(token, owners));
+        }, "tokens"_a)
+        .def("add_words", [](tb::TokenBag& bag, const nb::str& tag, const nb::str& text) {
+            nb::list owners;
+            bag.add_words(utf8_of(tag, owners), utf8_of(text, owners));
+        }, "tag"_a, "text"_a)
+        .def("document", [](const tb::TokenBag& bag) {
+            const std::string lines = bag.document();
+            return nb::steal<nb::str>(PyUnicode_DecodeUTF8(lines.data(), static_cast<Py_ssize_t>(lines.size()), "replace"));
+        });
     m.def("hash_token", [](const nb::bytes& token, std::int32_t bits) {
         require(1 <= bits && bits <= 30, "bits are out of range");
         return tb::hashed({token.c_str(), token.size()}) >> (64 - bits);

@@ -25,7 +25,7 @@ namespace tb {
 
 // ---------------------------------------------------------------------------------------------- characters
 
-inline std::uint8_t flags_of(std::uint32_t c) {
+inline const std::uint8_t* character_flags() {
     static const auto table = [] {  // spread out once: a look-up in the list of runs would cost more than all the rest
         std::vector<std::uint8_t> flags(0x110000);
         for (std::size_t i = 0; i < std::size(kRuns); ++i) {
@@ -34,7 +34,7 @@ inline std::uint8_t flags_of(std::uint32_t c) {
         }
         return flags;
     }();
-    return table[c];
+    return table.data();
 }
 
 template <std::size_t N>
@@ -88,19 +88,18 @@ class WordList {
     std::string_view operator[](std::size_t i) const { return {text.data() + start[i], static_cast<std::size_t>(start[i + 1] - start[i])}; }
 
     std::int32_t place(std::string_view word) {
-        const std::uint64_t hash = hashed(word);
-        const auto tag = static_cast<std::uint32_t>(hash >> 32);
-        for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
-            const Slot& entry = slots_[slot];
-            if (entry.place < 0) return append(word, tag, slot, hash);
-            if (entry.tag == tag && (*this)[static_cast<std::size_t>(entry.place)] == word) return entry.place;
+        const Slot wanted = slot_of(word);
+        for (std::size_t at = home(wanted);; at = (at + 1) & mask_) {
+            const Slot& entry = slots_[at];
+            if (entry.place < 0) return append(word, wanted, at);
+            if (same(entry, wanted, word)) return entry.place;
         }
     }
 
     bool holds(std::string_view word) const {
-        const std::uint64_t hash = hashed(word);
-        for (std::size_t slot = hash & mask_; slots_[slot].place >= 0; slot = (slot + 1) & mask_)
-            if ((*this)[static_cast<std::size_t>(slots_[slot].place)] == word) return true;
+        const Slot wanted = slot_of(word);
+        for (std::size_t at = home(wanted); slots_[at].place >= 0; at = (at + 1) & mask_)
+            if (same(slots_[at], wanted, word)) return true;
         return false;
     }
 
@@ -119,10 +118,26 @@ class WordList {
     }
 
   private:
-    struct Slot { std::uint32_t tag = 0; std::int32_t place = -1; };
+    // A word of up to eight bytes is its own key, so that most are found without a look at the text; others have a hash.
+    struct Slot { std::uint64_t key = 0; std::uint32_t length = 0; std::int32_t place = -1; };
     std::vector<Slot> slots_ = std::vector<Slot>(1024);
-    std::vector<std::uint64_t> hashes_;
     std::uint64_t mask_ = 1023;
+
+    static Slot slot_of(std::string_view word) {
+        const char* p = word.data();
+        const std::size_t n = word.size();
+        const auto length = static_cast<std::uint32_t>(n);
+        if (n > 8) return {hashed(word), length, -1};
+        if (n >= 4) return {word_at<std::uint32_t>(p) | word_at<std::uint32_t>(p + n - 4) << 32, length, -1};
+        if (n == 0) return {0, 0, -1};
+        return {word_at<std::uint8_t>(p) | word_at<std::uint8_t>(p + n / 2) << 8 | word_at<std::uint8_t>(p + n - 1) << 16, length, -1};
+    }
+
+    std::size_t home(const Slot& slot) const { return (slot.length > 8 ? slot.key : mixed(mixed(slot.key + slot.length))) & mask_; }
+
+    bool same(const Slot& entry, const Slot& wanted, std::string_view word) const {
+        return entry.key == wanted.key && entry.length == wanted.length && (wanted.length <= 8 || (*this)[static_cast<std::size_t>(entry.place)] == word);
+    }
 
     static std::uint64_t prefix(std::string_view word) {
         std::uint64_t key = 0;
@@ -130,24 +145,25 @@ class WordList {
         return key;
     }
 
-    std::int32_t append(std::string_view word, std::uint32_t tag, std::size_t slot, std::uint64_t hash) {
+    std::int32_t append(std::string_view word, const Slot& wanted, std::size_t at) {
         if (size() >= 0x7FFFFFFF) throw std::length_error("more than two thousand million different words; use hashing");
         const auto place = static_cast<std::int32_t>(size());
         text.insert(text.end(), word.begin(), word.end());
         start.push_back(static_cast<std::int64_t>(text.size()));
-        hashes_.push_back(hash);
-        slots_[slot] = {tag, place};
+        slots_[at] = {wanted.key, wanted.length, place};
         if (2 * size() > slots_.size()) grow();
         return place;
     }
 
     void grow() {
-        slots_.assign(4 * slots_.size(), Slot{});
+        std::vector<Slot> old((size() < (1u << 18) ? 4 : 2) * slots_.size());
+        old.swap(slots_);
         mask_ = slots_.size() - 1;
-        for (std::size_t i = 0; i < hashes_.size(); ++i) {
-            std::size_t slot = hashes_[i] & mask_;
-            while (slots_[slot].place >= 0) slot = (slot + 1) & mask_;
-            slots_[slot] = {static_cast<std::uint32_t>(hashes_[i] >> 32), static_cast<std::int32_t>(i)};
+        for (const Slot& entry : old) {
+            if (entry.place < 0) continue;
+            std::size_t at = home(entry);
+            while (slots_[at].place >= 0) at = (at + 1) & mask_;
+            slots_[at] = entry;
         }
     }
 };
@@ -206,9 +222,12 @@ class Cutter {
   public:
     Cutter(const Cut& cut, Listener& listener) : cut_(cut), listener_(listener), out_(4096) {
         for (const auto& word : cut.stop_words) stop_.place(word);
+        breaks_.fill(0);
         for (std::uint32_t c = 0; c < 128; ++c) {
-            const std::uint8_t flags = flags_of(c);
+            const std::uint8_t flags = flags_[c];
             const bool in_word = cut.words == Words::lines ? c != '\n' : (flags & kWord) && (c != '_' || cut.words == Words::sklearn);
+            const bool looked_at = cut.words == Words::unicode && (c == '\'' || (flags & kSingle));
+            breaks_[c] = !in_word && !looked_at;
             ascii_[c] = !in_word ? 0xFF : static_cast<std::uint8_t>(cut.lower && c >= 'A' && c <= 'Z' ? c + 32 : c);
         }
         std::fill(ascii_.begin() + 128, ascii_.end(), std::uint8_t{0xFF});
@@ -222,13 +241,13 @@ class Cutter {
         const char* p = begin_;
         while (p < end_) {
             // A run of plain letters: what nearly all text is made of.
-            if (ascii_[static_cast<std::uint8_t>(*p)] != 0xFF) {
-                if (!letters_) source_ = p - begin_;
-                do {
-                    if (size_ == out_.size()) out_.resize(2 * size_);
-                    out_[size_++] = static_cast<char>(ascii_[static_cast<std::uint8_t>(*p++)]);
-                    ++letters_;
-                } while (p < end_ && ascii_[static_cast<std::uint8_t>(*p)] != 0xFF);
+            std::uint8_t to = ascii_[static_cast<std::uint8_t>(*p)];
+            if (to != 0xFF) {
+                p = plain_run(p, to);
+                if (p == end_) break;
+            }
+            if (breaks_[static_cast<std::uint8_t>(*p)]) {
+                finish(p++);
                 continue;
             }
             const char* at = p;
@@ -243,7 +262,9 @@ class Cutter {
   private:
     const Cut& cut_;
     Listener& listener_;
-    std::array<std::uint8_t, 256> ascii_{};  // what a letter becomes; 0xFF for what needs a second look
+    const std::uint8_t* flags_ = character_flags();
+    std::array<std::uint8_t, 256> ascii_{};  // what a letter becomes; 0xFF for all else
+    std::array<std::uint8_t, 256> breaks_{}; // what ends a word and is nothing else
     WordList stop_;
     std::vector<char> out_;                  // the words as they are counted, one blank between them
     std::vector<std::size_t> starts_;        // where the last words begin in it
@@ -252,6 +273,29 @@ class Cutter {
     std::size_t n_words_ = 0, letters_ = 0;  // words of the document; characters of this word
     std::int64_t source_ = 0;                // where the word begins in the document
     std::vector<std::size_t> edges_;         // where the characters of a word begin
+
+    std::uint8_t flags_of(std::uint32_t c) const { return flags_[c]; }
+
+    // The letters from p on, up to what is none; in local variables, which no write through a char* can change.
+    const char* plain_run(const char* p, std::uint8_t to) {
+        if (!letters_) source_ = p - begin_;
+        const char *const begin = p, *const end = end_;
+        const std::uint8_t* const table = ascii_.data();
+        char* o = out_.data() + size_;
+        const char* limit = out_.data() + out_.size();
+        do {
+            if (o == limit) {
+                const std::size_t filled = out_.size();
+                out_.resize(2 * filled);
+                o = out_.data() + filled, limit = out_.data() + out_.size();
+            }
+            *o++ = static_cast<char>(to);
+            ++p;
+        } while (p != end && (to = table[static_cast<std::uint8_t>(*p)]) != 0xFF);
+        size_ = static_cast<std::size_t>(o - out_.data());
+        letters_ += static_cast<std::size_t>(p - begin);
+        return p;
+    }
 
     // An empty buffer; characters are counted with a blank before the word.
     void restart() {
@@ -320,7 +364,7 @@ class Cutter {
 
     // Whether a capital sigma is the last letter of a word: cased letters before it and none after it.
     bool ends_word(const char* at, const char* after) const {
-        const auto tells = [](std::uint32_t c, bool& cased) {
+        const auto tells = [this](std::uint32_t c, bool& cased) {
             const std::uint8_t flags = flags_of(c);
             cased = flags & kCased;
             return !(flags & kIgnorable);
@@ -430,6 +474,11 @@ class Counting {
         out_.column.push_back(static_cast<std::int32_t>(place));
     }
 
+    // Room for about as many counts as texts of so many bytes have: what is not used costs nothing.
+    void expect(std::size_t bytes) {
+        out_.data.reserve(bytes / 10), out_.column.reserve(bytes / 10);
+    }
+
     void next_document() {
         first_ = out_.data.size();
         out_.start.push_back(static_cast<std::int64_t>(first_));
@@ -473,6 +522,9 @@ class Counting {
 
 inline Counted count_tokens(const Texts& texts, std::size_t first, std::size_t last, const Cut& cut) {
     Counting counting(cut);
+    std::size_t bytes = 0;
+    for (std::size_t i = first; i < last; ++i) bytes += texts.documents[i].size();
+    counting.expect(bytes);
     Cutter<Counting> cutter(cut, counting);
     for (std::size_t i = first; i < last; ++i) {
         if (texts.documents[i].data()) cutter.document(texts.documents[i]);

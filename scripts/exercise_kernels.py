@@ -15,6 +15,7 @@ import numpy as np
 from tallybayes import _native, kernels
 from tallybayes.batch import Codes, Csr, Labels
 from tallybayes.tally import Moments
+from tallybayes.tokens import Tokens, Vocabulary
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
@@ -373,13 +374,104 @@ def text(rng: np.random.Generator) -> None:
     refused(lambda: _native.list_text(pa.chunked_array([["a", "b"]]).__arrow_c_stream__(), np.empty(1, np.int32)))
 
 
+def tokens(rng: np.random.Generator) -> None:
+    """Texts of every kind of character and of none, cut in every way, against the list of their tokens."""
+    import pyarrow as pa
+
+    alphabet = [*"aZ09_ '’-.\n\0ßİΣΑ中ひ👍❤", "\u0301", "\u200d", "\ufe0f", "\ud800", "x" * 300, " " * 300]
+    texts = ["".join(rng.choice(alphabet, size=n)) for n in (0, 1, 2, 3, 10, 100, 1000, 5000)]
+    raw = [bytes(rng.integers(256, size=n, dtype=np.uint8)) for n in (0, 1, 2, 3, 4, 100, 5000)]
+    ways = [
+        *(Tokens(words, lower) for words in ("unicode", "sklearn", "lines") for lower in (True, False)),
+        *(Tokens(ngrams=(1, 3)), Tokens("lines", ngrams=(2, 2)), Tokens(characters=(1, 5)), Tokens(hashed=7)),
+        Tokens(stop_words=("a", "z")),
+    ]
+    for way in ways:
+        cut = way.native()
+        documents: list[Any] = [None, *texts, None, *raw]
+        lent = kernels.texts_of(documents)
+        for first, last in ((0, len(documents)), (3, 3), (2, 9)):
+            x, words = kernels.count_tokens(lent, first, last, cut)
+            assert len(x.start) == last - first + 1
+            assert words.is_sound()
+            kernels.weighed_counts(x, True, True)
+            for i in range(first, last):
+                listed = [token for token, *_ in _native_of(kernels).list_tokens(lent, i, cut)]
+                assert x.data[x.start[i - first] : x.start[i - first + 1]].sum() == len(listed)
+        refused(_native_of(kernels).count_tokens, lent, 0, len(documents) + 1, cut)
+        refused(_native_of(kernels).list_tokens, lent, len(documents), cut)
+    for layout in (pa.string(), pa.large_string(), pa.string_view()):
+        cells = pa.array(["to be", None, "", "or not"], type=layout)
+        x, words = kernels.count_tokens(kernels.texts_of(pa.chunked_array([cells, cells.slice(1)])), 0, 7, cut)
+        assert list(words) == ["be", "not", "or", "to"]
+    refused(lambda: kernels.texts_of(pa.chunked_array([[1, 2]])))
+    refused(lambda: kernels.texts_of([3]), error=TypeError)
+    _native_of(kernels).hash_token(b"word", 30)
+    refused(_native_of(kernels).hash_token, b"word", 31)
+    for bad in ((0, 1, 0, 0, 0), (2, 1, 0, 0, 0), (1, 1, 0, 2, 0), (1, 1, 0, 0, 31)):
+        refused(_native_of(kernels).cut, "unicode", True, *bad, [])
+    refused(_native_of(kernels).cut, "letters", True, 1, 1, 0, 0, 0, [])
+    vocabularies(rng)
+
+
+def vocabularies(rng: np.random.Generator) -> None:
+    """Sorted lists of words, whole and damaged."""
+    native = _native_of(kernels)
+    for n, m in ((0, 0), (0, 9), (5, 500), (500, 5), (300, 300)):
+        one, two = (Vocabulary.of([f"w{i}" for i in rng.integers(600, size=size)]) for size in (n, m))
+        mine, theirs = np.empty(len(one), np.int32), np.empty(len(two), np.int32)
+        joined = Vocabulary(*native.unite_words(one.text, one.start, two.text, two.start, mine, theirs))
+        assert list(joined) == sorted({*one, *two})
+        native.words_in(one.text, one.start, joined.text, joined.start, mine)
+        assert [joined[p] for p in mine] == list(one)
+        assert native.are_sorted(joined.text, joined.start)
+    text = np.frombuffer(b"abc", np.uint8)
+    for start in ([], [1, 3], [0, 4], [0, 2, 1, 3], [0, -1, 3]):
+        damaged = np.array(start, dtype=np.int64)
+        refused(native.are_sorted, text, damaged)
+        refused(native.words_in, text, damaged, text, damaged, np.empty(max(len(start) - 1, 0), np.int32))
+    counts, flags = np.ones(3, np.float32), np.empty(2, np.uint8)
+    for start in ([0, 2], [0, 4, 3], [1, 3]):
+        refused(native.weigh_counts, counts, np.array(start, dtype=np.int32), True, True, np.empty(3))
+    refused(native.weigh_counts, counts, np.array([0, 3], dtype=np.int64), True, True, np.empty(2))
+    refused(native.missing_texts, kernels.texts_of(["a"]), flags)
+
+
+def word_weights(rng: np.random.Generator) -> None:
+    """The loss of documents and its slope, against differences."""
+    n, k, n_words = 7, K, 5
+    start = np.concatenate(([0], np.cumsum(rng.integers(0, 4, size=n)))).astype(np.int64)
+    column = rng.integers(n_words, size=start[-1]).astype(np.int32)
+    terms, base = rng.normal(size=(start[-1], k)).astype(np.float32), rng.normal(size=(n, k))
+    x, weight, labels = Csr(np.ones(start[-1]), column, start, n_words), rng.random(n_words), hard(n, rng)
+
+    def loss(at: Any) -> Any:
+        return kernels.word_loss(terms, x, base, labels, (0, n), at, np.empty((n, k)))
+
+    value, slope = loss(weight)
+    for v, step in enumerate(1e-6 * np.eye(n_words)):
+        np.testing.assert_allclose((loss(weight + step)[0] - value) / 1e-6, slope[v], rtol=1e-3, atol=1e-4)
+    wrong = Csr(x.data, column + n_words, start, n_words)
+    refused(kernels.word_loss, terms, wrong, base, labels, (0, n), weight, np.empty((n, k)))
+    refused(kernels.word_loss, terms[1:], x, base, labels, (0, n), weight, np.empty((n, k)))
+    refused(kernels.word_loss, terms, x, base, labels, (0, n + 1), weight, np.empty((n, k)))
+    refused(kernels.word_loss, terms, x, base, hard(n - 1, rng), (0, n), weight, np.empty((n, k)))
+
+
+def _native_of(module: Any) -> Any:
+    """The extension as a module sees it: watched."""
+    return module._native
+
+
 def main() -> None:
     watch = Watch()
     kernels._native = watch
-    for part in (floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors, text):
+    numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
+    for part in (*numbers, text, tokens, word_weights):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
-    functions = {name for name in dir(_native) if callable(getattr(_native, name)) and not name.startswith("_")}
+    named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}
+    functions = {name for name, each in named.items() if callable(each) and not isinstance(each, type)}
     assert watch.called >= functions, f"never called: {sorted(functions - watch.called)}"
     print(f"{len(functions)} kernels of {_native.__file__}")
 

@@ -1,11 +1,12 @@
 """Settings of the whole suite."""
 
+import shutil
 from importlib.util import find_spec
 
 import pytest
 from hypothesis import Phase, settings
 
-from tests.servers import needed, postgres_server
+from tests.servers import dask_cluster, needed, postgres_server, spark_session
 
 # The same examples on every run: a red test stays red until it is mended.
 settings.register_profile(
@@ -25,3 +26,20 @@ def postgres():
     needed("psycopg", find_spec("psycopg"))
     with postgres_server() as parameters:
         yield parameters
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark session with two worker processes of its own."""
+    needed("pyspark", find_spec("pyspark"))
+    needed("Java", shutil.which("java"))
+    with spark_session() as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """A Dask scheduler with two worker processes of its own."""
+    needed("dask", find_spec("dask") and find_spec("distributed"))
+    with dask_cluster() as client:
+        yield client

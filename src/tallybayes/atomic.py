@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Path]:
     """Give a temporary file to write to; it takes the place of the file when the block ends well.
 
     Whatever happens in between (an error, Ctrl-C, a full disk, a power cut), the path holds the old file or the new
@@ -20,6 +20,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ----------
     path : path
         The file to be written; a symbolic link stays one.
+    durable : bool
+        Wait until the file has reached the disk. Not worth it for what can be made again, such as predictions: then
+        everything above holds, but after a power cut.
 
     Yields
     ------
@@ -44,10 +47,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         os.chmod(temporary, _mode(target))
-        _to_disk(temporary)
+        if durable:
+            _to_disk(temporary)
         os.replace(temporary, target)
         with suppress(OSError):  # some systems cannot open a directory; the file itself is safe by now
-            _to_disk(target.parent)
+            if durable:
+                _to_disk(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

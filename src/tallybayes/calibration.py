@@ -166,8 +166,6 @@ def fit(
 
 
 def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Temperature:
-    from scipy.optimize import minimize_scalar  # slow to import and seldom needed
-
     own = log_posterior[np.arange(len(codes)), codes]
     possible = np.isfinite(own)  # a row whose class is impossible is lost at every temperature alike
     chosen = np.flatnonzero(possible)[:: max(1, -(-len(codes) // MOST_ROWS))]
@@ -179,8 +177,25 @@ def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Te
         return 0.5 * (log_temperature / SPREAD) ** 2 - float((weight * calibrated[rows, codes]).sum())
 
     bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
-    return Temperature(math.exp(found.x) if found.fun < loss(0.0) else 1.0)
+    found = _lowest(loss, *bounds)
+    return Temperature(math.exp(found) if loss(found) < loss(0.0) else 1.0)
+
+
+def _lowest(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that first falls and then rises is lowest, by golden section: SciPy takes longer to import."""
+    golden = (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    while high - low > 1e-6:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = loss(right)
+    return (low + high) / 2.0
 
 
 def _isotonic(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Isotonic:

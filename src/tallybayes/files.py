@@ -1,6 +1,7 @@
-"""Learning from files: counted by DuckDB where it can be, streamed through the families where it cannot.
+"""Learning from files and lazy tables: counted where they are, streamed through the families where that cannot be.
 
-`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn.
+`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn. Files
+are DuckDB's; relations, lazy frames, Ibis tables, Spark and Dask data frames are counted by their own engine.
 """
 
 from __future__ import annotations
@@ -9,21 +10,35 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, Labels
 from tallybayes.errors import DataError, SettingError
 from tallybayes.families import FAMILIES, Family
-from tallybayes.infer import KIND_OF_FAMILY
-from tallybayes.schema import Column, Schema, in_order
+from tallybayes.infer import KIND_OF_FAMILY, infer
+from tallybayes.schema import Column, Schema, in_order, words
 from tallybayes.sources import Tally
-from tallybayes.sources.columns import Overrides, blocks_of, inferred, matched
-from tallybayes.sources.files import File, Progress, TypeConflict, is_file, known_column, open_file, quoted
+from tallybayes.sources.columns import Overrides, inferred, matched, split_target
+from tallybayes.sources.files import LOOK, File, Progress, TypeConflict, is_file, known_column, open_file, quoted
 from tallybayes.sources.labels import encode, encode_labels, row_weights
-from tallybayes.sources.pushdown import PUSHED, Mode, Survey, profiles, pushed, survey
-from tallybayes.sources.tables import Table, TableBatch
+from tallybayes.sources.lazy import Lazy, count_lazy, is_lazy, survey_lazy
+from tallybayes.sources.pushdown import (
+    PUSHED,
+    Mode,
+    Survey,
+    profiles,
+    pushed,
+    refuse_regression,
+    refuse_unlabelled,
+    survey,
+)
+from tallybayes.sources.tables import Table, TableBatch, profile, read_table
+from tallybayes.sources.values import Values
+from tallybayes.sources.words import Counted
 from tallybayes.tally import SOURCES, count
+from tallybayes.tokens import Tokens, Vocabulary
 
 SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
 
@@ -37,7 +52,7 @@ class Learned:
 
     tally: Tally
     places: Mapping[str, Sequence[int]]  # block → positions of its columns
-    file: File
+    file: File | Lazy
     target: str
     weight: str | None  # the column of row weights
     n_rows: tuple[int, ...]  # rows of each class
@@ -52,6 +67,16 @@ class Learned:
         return labelled(table, schema, self.places, self.target, self.weight)
 
 
+def is_source(data: Any) -> bool:
+    """Whether the rows are in files or in an engine, and are counted there."""
+    return is_file(data) or is_lazy(data)
+
+
+def open_source(data: Any) -> File | Lazy:
+    """The files or the table, ready to be asked."""
+    return open_file(data) if is_file(data) else Lazy.of(data)
+
+
 def tally_file(
     data: Any,
     target: str | None = None,
@@ -64,12 +89,13 @@ def tally_file(
     unlabelled: str = "error",
     progress: Progress | None = None,
 ) -> Tally:
-    """Tally the rows of a file, or of all files of a pattern.
+    """Tally the rows of a file, of all files of a pattern, or of a table in a database, in Spark or in Dask.
 
     Parameters
     ----------
-    data : path or str
-        CSV, TSV, Parquet, JSON lines or Arrow.
+    data : path or str, or lazy table
+        CSV, TSV, Parquet, JSON lines or Arrow; or a DuckDB relation, a Polars LazyFrame, an Ibis table, a Spark or Dask
+        DataFrame.
     target : str
         The column of class labels.
     kind, family, drop, missing
@@ -111,17 +137,29 @@ def learn_file(
     """Infer what the columns of a file are, and tally its rows."""
     _check(unlabelled)
 
-    def looked(file: File) -> tuple[File, Survey]:
-        names = [name for name in file.names if name not in (_target(file, target), weight)]
+    def looked(file: File | Lazy) -> tuple[File | Lazy, Survey]:
+        extra = None if weight is None else known_column(file, weight, "weights")
+        names = [name for name in file.names if name not in (_target(file, target), extra)]
         told.check(names)
         modes = {name: _mode(file, name, told) for name in names}
+        texts.clear()
+        texts.update(_texts(file, [name for name, mode in modes.items() if mode == "levels"], told))
+        modes |= dict.fromkeys(texts, "nothing")
+        if isinstance(file, Lazy):
+            return file, survey_lazy(file, _target(file, target), modes, unlabelled)
         return file, survey(file, _target(file, target), modes, unlabelled, progress)
 
-    file, seen = settled(open_file(data), looked)
-    columns = inferred(Table(profiles(file, seen), seen.n_rows), told, whole=True)  # type: ignore[arg-type]
+    texts: dict[str, str] = {}
+    file, seen = settled(open_source(data), looked)
+    told_so = replace(told, kind={**told.kind, **dict.fromkeys(texts, "text")})
+    columns = inferred(Table(profiles(file, seen), seen.n_rows), told_so, whole=True)  # type: ignore[arg-type]
+    why = {name: reason for name, reason in texts.items() if name not in told.kind}
+    columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
     schema = Schema(columns, seen.classes)
-    places = blocks_of(schema, told.family)
-    chosen = families(schema) if families is not None else {block: FAMILIES[block]() for block in places}
+    schema = _with_chosen_words(file, schema, _target(file, target)) if isinstance(file, File) else schema
+    places = told.places(schema)
+    usual = {block: FAMILIES[block.split(":")[0]]() for block in places}
+    chosen = families(schema) if families is not None else usual
     return _learned(file, seen, schema, places, chosen, _target(file, target), weight, progress)
 
 
@@ -144,6 +182,7 @@ def count_file(
         file = as_learned(file, known, _target(file, target))
         evidence = [c for c in known.columns if c.kind != "ignored" and c.name in file.types]
         modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in evidence}
+        modes |= {c.name: "nothing" for c in evidence if c.kind == "text"}
         return file, survey(file, _target(file, target), modes, unlabelled, progress)
 
     file, seen = settled(open_file(data), looked)
@@ -164,7 +203,7 @@ def recounted(
     return replace(learned, tally=tally, places=places)
 
 
-def settled(file: File, work: Callable[[File], T]) -> T:
+def settled(file: Any, work: Callable[[Any], T]) -> T:
     """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
     try:
         return work(file)
@@ -181,8 +220,11 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
     for name, levels, kind in [*asked, (target, known.classes, "category")]:
         if name is None or name not in file.types:
             continue
-        storage, values = file.storage(name), [level for level in levels or () if level is not None]
-        if kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
+        storage = file.storage(name)
+        values = [level for level in levels or () if level is not None] if kind != "text" else []
+        if kind == "text":
+            wanted |= {name: "VARCHAR"} if storage != "text" else {}
+        elif kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
             wanted[name] = "DOUBLE"
         elif values and all(isinstance(level, str) for level in values) and storage != "text":
             wanted[name] = "VARCHAR"
@@ -205,7 +247,7 @@ def check_columns(file: File, known: Schema, others: Collection[str | None]) -> 
 
 
 def _learned(
-    file: File,
+    file: File | Lazy,
     seen: Survey,
     schema: Schema,
     places: Mapping[str, Sequence[int]],
@@ -225,7 +267,7 @@ def _learned(
 
 
 def _streamed(
-    file: File,
+    file: File | Lazy,
     schema: Schema,
     places: Mapping[str, Sequence[int]],
     families: Mapping[str, Family],
@@ -234,20 +276,89 @@ def _streamed(
     n_rows: int,
     progress: Progress | None,
 ) -> Tally:
-    """Count batch after batch: the families do what no query can."""
+    """Count batch after batch: the families do what no query can. Rows of an engine stay there."""
+    if isinstance(file, Lazy):
+        return count_lazy(file, schema, places, families, target, weight)
     wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
     extra = [] if weight is None else [known_column(file, weight, "weights")]
     names = [*dict.fromkeys([*wanted, target, *extra])]
     total, done = Tally.empty(), 0
     for table in tables(file, names):
-        part = labelled(table, schema, places, target, weight)
+        part = with_own_words(labelled(table, schema, places, target, weight))
         total = total + count(part, families)
         done += table.n_rows
         if progress is not None:
             progress(min(1.0, done / max(n_rows, 1)))
     if not total.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
-    return total
+    return replace(total, schema=replace(total.schema, columns=tuple(map(_told, schema.columns, total.schema.columns))))
+
+
+def _told(before: Column, after: Column) -> Column:
+    """A column after counting; that of a text says how many words it has."""
+    return after if after.tokens is None else replace(after, reason=f"{before.reason.split('; ')[0]}; {words(after)}")
+
+
+def with_own_words(batch: TableBatch) -> TableBatch:
+    """The rows with the words that they have, and no others: tallies unite them by name.
+
+    A vocabulary that was chosen or is hashed is the same for all rows.
+    """
+
+    def own(column: Column) -> Column:
+        if column.tokens is None or column.tokens.is_chosen or column.name not in batch.table.columns:
+            return column
+        found = words_of(batch.table.columns[column.name], column.tokens)
+        return replace(column, levels=found)
+
+    columns = tuple(own(column) for column in batch.schema.columns)
+    return replace(batch, schema=replace(batch.schema, columns=columns))
+
+
+def words_of(values: Values, tokens: Tokens) -> Vocabulary | range:
+    """The words of all documents of a column."""
+    if values.storage != "text":
+        return Vocabulary.of([]) if tokens.hashed is None else range(1 << tokens.hashed)
+    return values.learned_words(tokens).words
+
+
+def _texts(file: File | Lazy, names: Sequence[str], told: Overrides) -> dict[str, str]:
+    """Columns of text, with the reason: those that were told, and what the first rows show to be sentences."""
+    found = {name: "as told" for name in names if told.kind.get(name) == "text"}
+    if isinstance(file, Lazy):
+        if found:
+            raise DataError(
+                f"the words of column {next(iter(found))!r} cannot be counted in the engine of {file.name}; write the "
+                "rows to Parquet files and learn those, or collect them"
+            )
+        return {}
+    unknown = [name for name in names if name not in {*told.kind, *told.family} and file.storage(name) == "text"]
+    if unknown:
+        some = file.first(LOOK, unknown).columns
+        columns = [infer(profile(name, some[name])) for name in unknown]
+        # Not how many of the first rows are different: there are others.
+        found |= {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
+    return found
+
+
+def _with_chosen_words(file: File, schema: Schema, target: str) -> Schema:
+    """The schema with the words that are frequent enough in the rows that have a label, which takes a look at all."""
+    asked = [c for c in schema.columns if c.tokens is not None and c.tokens.is_chosen]
+    if not asked:
+        return schema
+    total: dict[str, Counted] = {}
+    for table in tables(file, [*(c.name for c in asked), target]):
+        rows = labelled(table, schema, {}, target)
+        for column in asked:
+            assert column.tokens is not None
+            values = rows.table.columns[column.name]
+            if values.storage == "text":
+                part = values.learned_words(column.tokens).as_one()
+                total[column.name] = total[column.name].joined(part).as_one() if column.name in total else part
+    none = Vocabulary.of([])
+    chosen = {c.name: total[c.name].chosen(c.tokens) if c.name in total else none for c in asked if c.tokens}
+    columns = (replace(c, levels=chosen[c.name]) if c.name in chosen else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
 
 
 def labelled_rows(
@@ -309,15 +420,17 @@ def _check(unlabelled: str) -> None:
         raise SettingError(f"unlabelled must be 'error' or 'ignore', not {unlabelled!r}")
 
 
-def _target(file: File, target: str | None) -> str:
+def _target(file: File | Lazy, target: str | None) -> str:
     if target is None:
         raise DataError(f"a tally of {file.name} needs the column of class labels: target=…")
     return known_column(file, target, "target")
 
 
-def _mode(file: File, name: str, told: Overrides) -> Mode:
+def _mode(file: File | Lazy, name: str, told: Overrides) -> Mode:
     kind = told.kind.get(name, KIND_OF_FAMILY.get(told.family.get(name, ""), None))
     storage = file.storage(name)
+    if kind == "text" and storage not in ("text", "empty"):
+        raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
     if name in told.drop or kind == "ignored" or storage in ("other", "date", "empty"):
         return "nothing"
     if kind in ("category", "boolean"):
@@ -331,7 +444,7 @@ def _with_levels(column: Column, seen: Survey) -> Column:
     """A known column with the levels that these rows have, and no others: tallies unite them by name."""
     if column.parts is not None:
         return replace(column, parts=(_with_levels(column.parts[0], seen), _with_levels(column.parts[1], seen)))
-    if column.levels is None or column.kind == "ignored" or column.name not in seen.columns:
+    if column.levels is None or column.kind in ("ignored", "text") or column.name not in seen.columns:
         return column
     known = set(column.levels)
     new = [level for level in seen.columns[column.name].counts if level not in known]
@@ -341,4 +454,48 @@ def _with_levels(column: Column, seen: Survey) -> Column:
     return replace(column, levels=(*levels, None) if None in known else levels)
 
 
-SOURCES.append((is_file, tally_file))
+def is_table(data: Any) -> bool:
+    """Whether the data is a frame in memory, or a dict of columns."""
+    return isinstance(data, Mapping) or isinstance(nw.from_native(data, pass_through=True), nw.DataFrame)
+
+
+def tally_table(
+    data: Any,
+    target: str | None = None,
+    *,
+    kind: Mapping[str, Any] | None = None,
+    family: Mapping[str, str] | None = None,
+    drop: Sequence[str] | None = None,
+    missing: Any = "ignore",
+    weight: str | None = None,
+    unlabelled: str = "error",
+) -> Tally:
+    """Tally the rows of a frame in memory; the parameters are those of `tally_file`.
+
+    Examples
+    --------
+    >>> tally_table({"wind": ["strong", "weak", "weak"], "play": ["no", "yes", "yes"]}, target="play")
+    Tally(3 rows; no: 1, yes: 2; 1 column)
+    """
+    _check(unlabelled)
+    if target is None:
+        raise DataError("a tally of a table needs the column of class labels: target=…")
+    told, table = Overrides.of(kind, family, drop, missing, None), read_table(data)
+    rest, labels = split_target(table, target)
+    labels = objects(list(labels))
+    present = encode(labels, objects([])) != MISSING
+    refuse_unlabelled(int((~present).sum()), unlabelled, "the table", target)
+    if weight is not None and weight not in table.columns:
+        raise DataError(f"the table has no column {weight!r} for the weights")
+    seen = replace(rest, columns={name: values for name, values in rest.columns.items() if name != weight})
+    columns = inferred(seen, told, whole=True)
+    classes = in_order(set(labels[present].tolist()))
+    refuse_regression("the table", target, classes)
+    schema = Schema(columns, classes)
+    places = told.places(schema)
+    rows = labelled(table, schema, places, target, weight)
+    return count(rows, {block: FAMILIES[block.split(":")[0]]() for block in places})
+
+
+SOURCES.append((is_source, tally_file))
+SOURCES.append((is_table, tally_table))

@@ -157,7 +157,8 @@ def event_sums(
     """
     binary, at = threshold is not None, threshold or 0.0
     if isinstance(x, Csr):
-        count = np.zeros((x.n_columns, n_classes))
+        count = np.empty((x.n_columns, n_classes))
+        count.fill(0.0)  # not np.zeros: fresh pages cost more than clearing ones that were used before
         if labels.codes is None:
             bad = _native.csr_sums_soft(x.data, x.column, x.start, labels.weight, binary, at, count)
         else:
@@ -314,6 +315,8 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     places = np.empty(len(column), dtype=np.int32)
     return _native.list_text(column.__arrow_c_stream__(), places), places
 
+
+TokenBag = _native.TokenBag  # the tokens of a message, each once; see native/mail.hpp
 
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
 

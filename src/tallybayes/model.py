@@ -76,7 +76,7 @@ class Model(Exports):
     def known_words(self) -> dict[str, NDArray[np.intp]]:
         """Of each block of text in which some words (or hashes) occur in no row, those that do occur."""
         texts = {n: b for n, b in self.tally.blocks.items() if n in self.texts and isinstance(b.summary, Counts)}
-        used = {name: b.summary.count.any(axis=0) for name, b in texts.items()}  # type: ignore[attr-defined]
+        used = {name: b.summary.cell_total > 0 for name, b in texts.items()}  # type: ignore[attr-defined]
         return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
 
     def _summary(self, name: str) -> Any:
@@ -104,13 +104,9 @@ class Model(Exports):
         """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
         if not isinstance(x, Documents):
             return x
-        total = self._word_totals[name][x.column]
+        total = self._summary(name).cell_total[x.column]
         own = np.repeat(labels.weight, np.diff(x.start)) * x.data
         return x.kept(total - own > 1e-9 * total)
-
-    @cached_property
-    def _word_totals(self) -> dict[str, Array]:
-        return {name: self._summary(name).count.sum(axis=0) for name in self.texts}
 
     @cached_property
     def texts(self) -> dict[str, Column]:
@@ -421,8 +417,22 @@ class Model(Exports):
             return self.generative.sample(n, rng)
         p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
-        drawn = {n_: self.settings.families[n_].sample(p, codes, rng) for n_, p in self.parameters.items()}
-        return drawn, codes
+        others = ((name, params) for name, params in self.parameters.items() if name not in self.texts)
+        drawn = {name: self.settings.families[name].sample(params, codes, rng) for name, params in others}
+        return drawn | {name: self._sampled_words(name, codes, rng) for name in self.texts}, codes
+
+    def _sampled_words(self, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> Csr:
+        """Bags of words, a few rows at a time: a row of all words is long."""
+        params, n_words = self.parameters[name], self._summary(name).count.shape[1]
+        step, row, column, count = max(1, 4_000_000 // max(n_words, 1)), [], [], []
+        for first in range(0, len(codes), step):
+            bags = self.settings.families[name].sample(params, codes[first : first + step], rng)
+            here, words = np.nonzero(bags)
+            row.append(here + first)
+            column.append(self.known_words[name][words] if name in self.known_words else words)
+            count.append(bags[here, words])
+        start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
+        return Csr(np.concatenate(count), np.concatenate(column), start, len(self.texts[name].levels or ()))
 
     @property
     def n_parameters(self) -> int:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import Array
+from tallybayes.errors import NotAvailableError
 from tallybayes.model import Model
 from tallybayes.sources.tables import whole_numbers
+from tallybayes.tokens import Vocabulary
 
 
 def sampled(
@@ -35,6 +37,9 @@ def sampled(
     drawn, codes = model.sample(n, rng)
     columns: dict[str, NDArray[Any]] = {}
     for name, block in model.generative.tally.blocks.items():
+        if name in model.texts:
+            columns[model.texts[name].name] = _texts(model, name, drawn[name], codes, rng if missing else None)
+            continue
         matrix: Any = getattr(drawn[name], "matrix", drawn[name])
         for j, p in enumerate(block.columns):
             column = model.schema.columns[p]
@@ -53,6 +58,23 @@ def sampled(
                     values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
             columns[column.name] = values
     return {c.name: columns[c.name] for c in model.schema.columns if c.name in columns}, codes
+
+
+def _texts(
+    model: Model, name: str, bags: Any, codes: NDArray[np.int64], rng: np.random.Generator | None
+) -> NDArray[Any]:
+    """Bags of words as texts, the words in the order of the alphabet."""
+    words = model.texts[name].levels
+    if not isinstance(words, Vocabulary):
+        raise NotAvailableError("words that are hashed are not known by name, so no text can be drawn")
+    texts = np.empty(bags.shape[0], dtype=object)
+    for i in range(len(texts)):
+        entries = slice(int(bags.start[i]), int(bags.start[i + 1]))
+        pairs = zip(bags.column[entries].tolist(), bags.data[entries].tolist(), strict=True)
+        texts[i] = " ".join(words[place] for place, times in pairs for _ in range(int(times)))
+    if rng is not None:
+        texts[rng.random(len(texts)) >= _share_present(model, name, 0)[codes]] = None
+    return texts
 
 
 def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:

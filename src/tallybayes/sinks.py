@@ -45,7 +45,7 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
         with to_output() as path:
             return _copied(schema, batches, path, OPTIONS[format or "csv"], "the standard output")
     options = _options(out, format)
-    with replacing(out) as temporary:
+    with replacing(out, durable=False) as temporary:
         if options == OPTIONS["parquet"]:
             return _as_parquet(schema, batches, str(temporary))
         return _copied(schema, batches, str(temporary), options, str(out))

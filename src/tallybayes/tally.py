@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, Protocol, Self
 
@@ -114,6 +114,9 @@ class Counts:
 
     def select(self, columns: NDArray[np.intp]) -> Counts:
         """The counts of some columns."""
+        d = self.count.shape[1] if self.n_levels is None else len(self.n_levels)
+        if np.array_equal(columns, np.arange(d)):
+            return self
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, columns]
         having = self.having
         if self.n_levels is None:
@@ -123,6 +126,11 @@ class Counts:
         n_right = None if self.n_right is None else self.n_right[columns]
         having = None if having is None else having[:, cells]
         return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right, having)
+
+    @cached_property
+    def cell_total(self) -> Array:
+        """Σ w·x of each cell (m,), all classes together."""
+        return np.asarray(self.count.sum(axis=0))
 
     def with_cells(self, kept: NDArray[np.bool_]) -> Counts:
         """The counts of some of the cells of a single column."""
@@ -278,13 +286,14 @@ class Tally:
 
         Parameters
         ----------
-        data : array or sparse matrix of shape (n, d), or path
-            A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files.
+        data : array or sparse matrix of shape (n, d), path, frame or lazy table
+            A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files. A lazy table (DuckDB
+            relation, Polars LazyFrame, Ibis table, Spark or Dask DataFrame) is counted by its engine.
         target : array-like of shape (n,), or str
-            Class labels; of files, the name of the column that holds them.
+            Class labels; of files and tables, the name of the column that holds them.
         *args, **options
             Passed to the source; for arrays the family, and ``weight``, ``names``, ``classes``, ``n_jobs``; for files
-            ``kind``, ``family``, ``drop``, ``missing``, ``weight`` (a column), ``unlabelled``.
+            and tables ``kind``, ``family``, ``drop``, ``missing``, ``weight`` (a column), ``unlabelled``.
 
         Returns
         -------
@@ -293,7 +302,7 @@ class Tally:
         for accepts, count in SOURCES:
             if accepts(data):
                 return count(data, target, *args, **options)
-        raise DataError(f"cannot count a {type(data).__name__}; pass a NumPy array, a SciPy sparse matrix or a path")
+        raise DataError(f"cannot count a {type(data).__name__}; pass an array, a sparse matrix, a table or a path")
 
     def __add__(self, other: Tally) -> Tally:
         if self.is_empty or other.is_empty:
@@ -355,7 +364,7 @@ class Tally:
             if column.tokens is None or column.tokens.is_chosen or not isinstance(column.levels, Vocabulary):
                 continue
             assert isinstance(block.summary, Counts)
-            used = np.asarray(block.summary.count.any(axis=0))
+            used = block.summary.cell_total > 0
             if not used.all():
                 levels = column.levels.select(used)
                 columns[block.columns[0]] = replace(column, levels=levels).restated()

@@ -335,3 +335,16 @@ def test_top_words() -> None:
         NaiveBayes().fit({"x": [1.0, 2.0]}, ["p", "q"]).top_words("p")
     with pytest.raises(DataError, match="no column of text 'x'"):
         model.top_words("ham", column="x")
+
+
+def test_texts_are_drawn_as_bags_of_words() -> None:
+    model = NaiveBayes(classical=True).fit(mails(), target="spam")
+    drawn, codes = model.sample(200, 0)
+    assert drawn["body"].str.split().str.len().mean() == pytest.approx(7, abs=0.7)
+    assert model.score(drawn, codes) > 0.95
+    holes, _ = model.sample(500, 0, missing=True)
+    assert 0 < holes["body"].isna().sum() < 50
+    texts, y = TextNB().fit(TEXTS, Y).sample(5, 1)
+    assert len(texts["text"]) == len(y) == 5
+    with pytest.raises(NotAvailableError, match="hashed"):
+        TextNB(hashed=5).fit(TEXTS, Y).sample()

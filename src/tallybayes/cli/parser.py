@@ -94,7 +94,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     _labels(parser, required=True)
     parser.add_argument("-o", "--output", metavar="MODEL", help="write the model to this file")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="leave a column out")
-    kinds = "numeric, category, boolean, count or ignored"
+    kinds = "numeric, category, boolean, count, text or ignored"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
         "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="a distribution"

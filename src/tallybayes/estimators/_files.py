@@ -1,4 +1,4 @@
-"""Fitting an estimator to files."""
+"""Fitting an estimator to files, and to tables in databases and other engines."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from tallybayes import planning
 from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import unchanged_on_error
-from tallybayes.files import Learned, learn_file, recounted
+from tallybayes.files import Learned, learn_file, open_source, recounted
 from tallybayes.planning.weights import LEAST_ROWS
-from tallybayes.sources.files import Progress, open_file
+from tallybayes.sources.files import Progress
 
 Estimator = TypeVar("Estimator", bound=Any)
 
@@ -26,10 +26,10 @@ def learn_into(
     estimator: Any, path: Any, target: Any, weight: Any, unlabelled: str = "error", progress: Progress | None = None
 ) -> Learned:
     """The same, answering what was learned of the files."""
-    file = open_file(path)
+    file = open_source(path)
     for what, name in (("target", target), ("sample_weight", weight)):
         if name is not None and not isinstance(name, str):
-            raise SettingError(f"{what} of a file must be the name of one of its columns")
+            raise SettingError(f"{what} of a file or a lazy table must be the name of one of its columns")
     with unchanged_on_error(estimator):
         estimator._forget()
         estimator._validate_params()

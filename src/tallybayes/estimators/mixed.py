@@ -34,6 +34,7 @@ from tallybayes.families import (
     Poisson,
 )
 from tallybayes.families._family import for_columns
+from tallybayes.files import is_source
 from tallybayes.model import Model
 from tallybayes.plan import NUMERIC, Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
@@ -43,8 +44,7 @@ from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
 from tallybayes.settings import EvidenceWeights, Prior, Settings
 from tallybayes.shift import PriorShift, estimate_prior
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.columns import Overrides, blocks_of, grown, inferred, matched, split_target
-from tallybayes.sources.files import is_file
+from tallybayes.sources.columns import Overrides, grown, inferred, matched, split_target
 from tallybayes.sources.labels import row_weights
 from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
 from tallybayes.tally import Tally, count
@@ -253,7 +253,8 @@ class NaiveBayes(BaseNB):
         ----------
         X : table or path
             A frame, a dict of columns, a list of dicts or an array; or a file, or a pattern of files, of CSV, Parquet,
-            JSON lines or Arrow, which may be larger than memory.
+            JSON lines or Arrow, which may be larger than memory; or a table that its engine counts: a DuckDB relation,
+            a Polars LazyFrame, an Ibis table, a Spark or Dask DataFrame.
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,), optional
@@ -265,7 +266,7 @@ class NaiveBayes(BaseNB):
         -------
         self : object
         """
-        if is_file(X):
+        if is_source(X):
             return fit_file(self, X, self._one_target(y, target), sample_weight)
         return super().fit(X, self._one_target(y, target), sample_weight)
 
@@ -348,7 +349,7 @@ class NaiveBayes(BaseNB):
             self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
             settings = self._settings(schema)
         family = self._overrides().family
-        for name, places in blocks_of(schema, self._family_of(schema)).items():
+        for name, places in self._overrides().places(schema).items():
             for j, p in enumerate(places):
                 column = schema.columns[p]
                 smoothed = self.alpha is not None and name == "categorical"
@@ -407,19 +408,13 @@ class NaiveBayes(BaseNB):
         return read_table(X)
 
     def _overrides(self) -> Overrides:
-        cut = Tokens() if self._is_textbook else USUAL
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, cut)
+        texts = (Tokens(), "multinomial") if self._is_textbook else (USUAL, "complement")
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
 
     @property
     def _is_textbook(self) -> bool:
         """Whether every column's evidence is to be a likelihood: what unlabelled rows are shared by has to be one."""
         return bool(self.classical or self.unlabelled == "em")
-
-    def _family_of(self, schema: Schema) -> dict[str, str]:
-        """The families of single columns: those of text, and those that were told."""
-        usual = "multinomial" if self._is_textbook else "complement"
-        texts = {column.name: usual for column in schema.columns if column.kind == "text"}
-        return {**texts, **self._overrides().family}
 
     def _remembered(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
@@ -438,7 +433,7 @@ class NaiveBayes(BaseNB):
 
     def _places(self, schema: Schema) -> dict[str, list[int]]:
         plan = getattr(self, "_plan", None)
-        return blocks_of(schema, self._family_of(schema)) if plan is None else plan.places(schema)
+        return self._overrides().places(schema) if plan is None else plan.places(schema)
 
     def _settings(self, schema: Schema) -> Settings:
         """How the tally of such columns is to be read."""
@@ -447,7 +442,7 @@ class NaiveBayes(BaseNB):
 
     def _base_settings(self, schema: Schema) -> Settings:
         """The same as far as the parameters say it."""
-        places, calibrated = blocks_of(schema, self._family_of(schema)), getattr(self, "_calibration", None)
+        places, calibrated = self._overrides().places(schema), getattr(self, "_calibration", None)
         alphas = self._overrides().alpha
         general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
         general = 1.0 if self.alpha is None else general
@@ -608,7 +603,7 @@ class NaiveBayes(BaseNB):
         estimator = cls(**params)
         estimator._validate_params()
         estimator._refuse_auto("a tally alone")
-        if set(tally.blocks) - set(blocks_of(tally.schema, estimator._family_of(tally.schema))):
+        if set(tally.blocks) - set(estimator._overrides().places(tally.schema)):
             estimator._plan = Plan.of_tally(tally)
         estimator._adopt(tally)
         return estimator

@@ -17,7 +17,7 @@ from tallybayes.estimators.mixed import TEXT_ALPHA, NaiveBayes
 from tallybayes.families import Bernoulli, Complement, Multinomial
 from tallybayes.schema import Schema
 from tallybayes.settings import Settings
-from tallybayes.sources.columns import Overrides, blocks_of
+from tallybayes.sources.columns import Overrides
 from tallybayes.sources.tables import Table
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
 from tallybayes.tokens import USUAL, Tokens
@@ -214,11 +214,11 @@ class TextNB(NaiveBayes):
             usual.damped if self.damped is None else bool(self.damped),
             usual.scaled if self.scaled is None else bool(self.scaled),
         )
-        told = {} if self.family is None else {TEXT: self.family}
-        return Overrides.of({TEXT: "text"}, told, None, "ignore", None, tokens)
+        family = self.family or ("multinomial" if self._is_textbook else "complement")
+        return Overrides.of({TEXT: "text"}, {TEXT: family}, None, "ignore", None, tokens)
 
     def _base_settings(self, schema: Schema) -> Settings:
-        (block,) = blocks_of(schema, self._family_of(schema))
+        (block,) = self._overrides().places(schema)
         name = block.split(":")[0]
         idf = {"idf": bool(self.idf)} if name != "bernoulli" else {}
         family = FAMILIES[name](TEXT_ALPHA[name] if self.alpha is None else float(self.alpha), **idf)

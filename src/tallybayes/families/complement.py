@@ -47,7 +47,7 @@ class Rivals(Linear):
     @cached_property
     def word_total(self) -> Array:
         """How often each word (V,) occurs in all classes."""
-        return np.asarray(self.count.sum(axis=1))
+        return self.summary.cell_total
 
     @cached_property
     def other_total(self) -> Array:

@@ -99,7 +99,11 @@ class ZeroInflated:
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Spiked:
         spike, rest = self._families
         other, numbers = _split(x)
-        return Spiked(spike.tally(other, labels, n_classes), rest.tally(numbers, labels, n_classes))
+        return self.summary(spike.tally(other, labels, n_classes), rest.tally(numbers, labels, n_classes))
+
+    def summary(self, other: Counts, rest: Moments) -> Spiked:
+        """The two parts, counted apart, as one."""
+        return Spiked(other, rest)
 
     def estimate(self, summary: Spiked) -> SpikedParameters:
         spike, rest = self._families

@@ -19,7 +19,7 @@ from tallybayes.families import Clues
 from tallybayes.model import Model
 from tallybayes.schema import Column, Schema, block_of
 from tallybayes.settings import Settings
-from tallybayes.sources.words import count_words
+from tallybayes.sources.words import Counted, count_words
 from tallybayes.tally import Counts, count
 from tallybayes.tokens import Tokens, Vocabulary
 
@@ -122,16 +122,19 @@ def empty() -> Model:
     ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known word)']
     """
     settings = Settings({BLOCK: Clues()}, prior="uniform", calibration=TEMPERATURE)
-    return Model(settings, count(rows([], ()), settings.families))
+    return Model(settings, count(rows((), ()), settings.families))
 
 
-def rows(documents: Sequence[str], labels: Sequence[str] | None = None) -> Batch:
-    """Documents ready to be counted, each token once, with a vocabulary of their own."""
-    counted = count_words(kernels.texts_of(list(documents)), TOKENS, 0, len(documents), None)
+def rows(documents: Sequence[str], labels: Sequence[str]) -> Batch:
+    """Documents ready to be counted, with a vocabulary of their own."""
+    counted = _counted(documents)
     schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES)
-    codes = None if labels is None else np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
-    hard = None if codes is None else Labels.hard(codes)
-    return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(documents), hard)
+    codes = np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
+    return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(documents), Labels.hard(codes))
+
+
+def _counted(documents: Sequence[str]) -> Counted:
+    return count_words(kernels.texts_of(list(documents)), TOKENS, 0, len(documents), None)
 
 
 def learn(model: Model, documents: Sequence[str], label: str) -> Model:
@@ -178,32 +181,24 @@ def check(model: Model) -> None:
 
 def judge(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
     """What messages are taken for; a filter that has met only one class, or no word of a message, is unsure."""
-    batch = known_rows(model, documents)
-    words = batch.blocks[BLOCK].x
-    assert isinstance(words, Documents)
+    words = _known(model, documents)
     known = np.diff(words.start).tolist()
     if not model.tally.class_weight.all():
         return [Verdict("unsure", 0.5, n) for n in known]
-    spam = model.posterior(batch)[:, 1].tolist()
+    spam = model.posterior(Batch(model.schema, {BLOCK: Encoded([0], words)}, len(documents)))[:, 1].tolist()
     return [Verdict(thresholds.label(p) if n else "unsure", p, n) for p, n in zip(spam, known, strict=True)]
 
 
-def known_rows(model: Model, documents: Sequence[str]) -> Batch:
+def _known(model: Model, documents: Sequence[str]) -> Documents:
     """Documents as counts of the tokens that the filter knows."""
-    batch = rows(documents)
-    mine, theirs = model.schema.columns[0].levels, batch.schema.columns[0].levels
-    assert isinstance(mine, Vocabulary)
-    assert isinstance(theirs, Vocabulary)
-    found = batch.blocks[BLOCK].x
-    assert isinstance(found, Documents)
-    known = found.renumbered(theirs.places_in(mine), len(mine))
-    return replace(batch, schema=model.schema, blocks={BLOCK: Encoded([0], known)})
+    levels = model.schema.columns[0].levels
+    assert levels is not None
+    return _counted(documents).within(levels, TOKENS)
 
 
 def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Case:
     """The verdict on a message and the clues that it was found by; their sum is what the verdict rests on."""
-    words = known_rows(model, [document]).blocks[BLOCK].x
-    assert isinstance(words, Documents)
+    words = _known(model, [document])
     parts = model.settings.families[BLOCK].contributions(model.parameters[BLOCK], words)[0]
     odds = parts[1] - parts[0]
     heard = np.flatnonzero(odds)

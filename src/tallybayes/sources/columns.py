@@ -50,10 +50,19 @@ class Overrides:
     alpha: Mapping[str, float]
     tokens: Mapping[str, Tokens]
     cut: Tokens  # how text is cut where `tokens` does not say
+    text: str  # the family of text where `family` does not say
 
     @classmethod
     def of(
-        cls, kind: Any, family: Any, drop: Any, missing: Any, alpha: Any, tokens: Any = None, cut: Tokens | None = None
+        cls,
+        kind: Any,
+        family: Any,
+        drop: Any,
+        missing: Any,
+        alpha: Any,
+        tokens: Any = None,
+        cut: Tokens | None = None,
+        text: str = "multinomial",
     ) -> Overrides:
         """Columns of a frame may be called by their numbers, so names are compared as text."""
 
@@ -63,7 +72,13 @@ class Overrides:
         hole = missing if isinstance(missing, str) else "ignore"
         dropped = frozenset(map(str, drop if drop is not None else ()))
         cut = tokens if isinstance(tokens, Tokens) else cut or Tokens()
-        return cls(named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens), cut)
+        options = named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens)
+        return cls(*options, cut, text)
+
+    def places(self, schema: Schema) -> dict[str, list[int]]:
+        """Which columns each family reads, by position."""
+        texts = {column.name: self.text for column in schema.columns if column.kind == "text"}
+        return blocks_of(schema, {**texts, **self.family})
 
     def check(self, names: list[str]) -> None:
         """Refuse columns that do not exist and values that mean nothing."""
@@ -142,8 +157,10 @@ def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) ->
     return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))
 
 
-def with_words(column: Column, values: Values, tokens: Tokens, whole: bool, n_jobs: int | None) -> Column:
+def with_words(column: Column, values: Values | Profile, tokens: Tokens, whole: bool, n_jobs: int | None) -> Column:
     """The column of text with the words that its documents have."""
+    if isinstance(values, Profile):  # of a file, whose words are found when its rows are read
+        return replace(column, tokens=tokens)
     if tokens.is_chosen and not whole:
         raise SettingError(
             "min_count and max_features look at all documents at once: use fit, or leave them out, or hash the words"

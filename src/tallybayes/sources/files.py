@@ -120,12 +120,19 @@ class File:
             sql = f"{drawn} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
             return arrow_table(self.connection.sql(sql).to_arrow_table())
 
-    def first(self, rows: int) -> Table:
-        """The first rows."""
+    def first(self, rows: int, columns: Sequence[str] | None = None) -> Table:
+        """The first rows, of all columns or of some."""
         from tallybayes.sources.arrow import arrow_table  # with PyArrow, which not every use of this module needs
 
         with self.errors():
-            return arrow_table(self.connection.sql(f"SELECT * FROM {self.scan} LIMIT {rows}").to_arrow_table())
+            chosen = "*" if columns is None else ", ".join(map(quoted, columns))
+            return arrow_table(self.connection.sql(f"SELECT {chosen} FROM {self.scan} LIMIT {rows}").to_arrow_table())
+
+    def is_numbering(self, name: str, seen: Any) -> bool:
+        """Whether whole numbers that span as many values as there are rows have each of them once."""
+        low, high = int(seen.low), int(seen.high)
+        ((different,),) = self.query(f"SELECT bit_count(bitstring_agg({quoted(name)}, {low}, {high})) FROM {{scan}}")
+        return bool(different == high - low + 1)
 
     @cached_property
     def size(self) -> int:
@@ -407,7 +414,7 @@ def _bytes_read() -> int | None:
         return None
 
 
-def known_column(file: File, name: str, what: str) -> str:
+def known_column(file: Any, name: str, what: str) -> str:
     """The name of a column that exists; otherwise an error that suggests near ones."""
     import difflib
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tallybayes.errors import DataError
 from tallybayes.infer import Profile
 from tallybayes.schema import Column, Level, Schema, in_order, plural
 from tallybayes.sources.files import LOOK, File, Progress, TypeConflict, quoted
+from tallybayes.sources.values import Storage
 from tallybayes.tally import Block, Counts, Moments, Summary, Tally
 
 Mode = Literal["numbers", "levels", "nothing"]
@@ -84,16 +85,12 @@ def survey(
     sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *fields])} FROM {{scan}} GROUP BY label"
     rows = file.query(sql, progress)
     holes = sum(row[1] for row in rows if row[0] is None)
-    if holes and unlabelled == "error":
-        raise DataError(
-            f"{plural(holes, 'row')} of {file.name} have no label (column {target!r} is empty there); leave such rows "
-            "out, with unlabelled='ignore' or --unlabelled ignore"
-        )
+    refuse_unlabelled(holes, unlabelled, file.name, target)
     by_label = {row[0]: row for row in rows if row[0] is not None}
     if not by_label:
         raise DataError(f"{file.name} has no row with a label" if rows else f"{file.name} has no rows")
     classes = in_order(by_label)
-    _refuse_regression(file, target, classes)
+    refuse_regression(file.name, target, classes)
     columns, at = {}, 2
     for name, mode in asked.items():
         width = len(_fields(file, name, mode, 0.0))
@@ -207,11 +204,21 @@ def _seen_alone(file: File, name: str, label: str, classes: Sequence[Level]) -> 
     return _of_levels(found)
 
 
-def _refuse_regression(file: File, target: str, classes: Sequence[Level]) -> None:
+def refuse_unlabelled(holes: int, unlabelled: str, name: str, target: str) -> None:
+    """Rows without a label are an error unless they are to be left out."""
+    if holes and unlabelled == "error":
+        raise DataError(
+            f"{plural(holes, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
+            "out, with unlabelled='ignore' or --unlabelled ignore"
+        )
+
+
+def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
+    """Numbers with fractions are no labels."""
     for k in classes:
         if isinstance(k, float) and k != np.floor(k):
             raise DataError(
-                f"the target {target!r} of {file.name} holds {k:g}, a number to regress on, not a class; bin it, or "
+                f"the target {target!r} of {name} holds {k:g}, a number to regress on, not a class; bin it, or "
                 "turn it into text if these are labels"
             )
 
@@ -219,7 +226,14 @@ def _refuse_regression(file: File, target: str, classes: Sequence[Level]) -> Non
 # ---------------------------------------------------------------------------------------------- what it means
 
 
-def profiles(file: File, seen: Survey, whole: bool = True) -> dict[str, Profile]:
+class Source(Protocol):
+    """Rows that are counted where they are."""
+
+    def storage(self, name: str) -> Storage: ...
+    def is_numbering(self, name: str, seen: Any) -> bool: ...
+
+
+def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profile]:
     """What a look at each column says, for the inference of its kind."""
 
     def one(name: str, column: Seen) -> Profile:
@@ -234,17 +248,10 @@ def profiles(file: File, seen: Survey, whole: bool = True) -> dict[str, Profile]
             levels=levels,  # type: ignore[arg-type]
             low=column.low,
             high=column.high,
-            numbered=counts_rows and not n_missing and not seen.unlabelled and _is_numbering(file, name, column),
+            numbered=counts_rows and not n_missing and not seen.unlabelled and file.is_numbering(name, column),
         )
 
     return {name: one(name, column) for name, column in seen.columns.items()}
-
-
-def _is_numbering(file: File, name: str, column: Seen) -> bool:
-    """Whether whole numbers that span as many values as there are rows have each of them once."""
-    low, high = int(column.low), int(column.high)
-    ((different,),) = file.query(f"SELECT bit_count(bitstring_agg({quoted(name)}, {low}, {high})) FROM {{scan}}")
-    return bool(different == high - low + 1)
 
 
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]]) -> Tally:

@@ -48,6 +48,18 @@ class Counted:
             kept = np.isin(np.arange(len(kept)), most)
         return self.words.select(kept)
 
+    def joined(self, other: Counted) -> Counted:
+        """The documents of both, one after another."""
+        return _joined(self, other)
+
+    def as_one(self) -> Counted:
+        """All documents as a single one."""
+        x = self.documents
+        count = np.bincount(x.column, weights=x.data, minlength=x.n_columns)
+        used = np.flatnonzero(count)
+        start = np.array([0, len(used)], dtype=x.start.dtype)
+        return replace(self, documents=Documents(count[used], used.astype(x.column.dtype), start, x.n_columns))
+
     def take(self, rows: NDArray[Any]) -> Counted:
         """Some documents, by number."""
         return replace(self, documents=self.documents.take(rows))

@@ -1,0 +1,32 @@
+"""A spam filter: messages to tokens, clues, a correction, and a delivery that loses nothing."""
+
+import tempfile
+from pathlib import Path
+
+from tallybayes import datasets
+from tallybayes.mail import database, filter, message
+from tallybayes.mail.boxes import places
+
+# Twelve messages of each kind, made up; your own are Maildirs, mboxes or directories of files.
+spam, ham = ([message.document(p.read()) for p in places([datasets.mailbox(kind)])] for kind in ("spam", "ham"))
+model, left_out = filter.train(ham, spam)
+print(f"judged by the others, {sum(left_out[12:] > 0.5)} of 12 spam and {sum(left_out[:12] < 0.5)} of 12 ham are right")
+
+letter = b"From: Anna <anna@reading.example.org>\nSubject: A free evening?\n\nShall we read the next chapter?\n"
+tokens = message.document(letter)
+case = filter.explain(model, tokens)
+print(f"\n{case.verdict}, because of")
+for clue in case.clues[:6]:
+    print(f"  {clue.token:28} {clue.log_odds:+.2f}  in {clue.spam:.0f} spam, {clue.ham:.0f} ham")
+
+# It was learned as spam by mistake: moving it is forgetting it there and learning it here, exactly.
+wrong = filter.learn(model, [tokens], "spam")
+right = filter.learn(filter.unlearn(wrong, [tokens], "spam"), [tokens], "ham")
+print("\nafter the mistake:  ", *filter.judge(wrong, [tokens]))
+print("after the correction:", *filter.judge(right, [tokens]))
+
+# On disk it is a model file that is changed under a lock, one delivery at a time.
+path = Path(tempfile.mkdtemp()) / "mail.tally"
+database.create(model, path)
+database.update(path, lambda learned: filter.learn(learned, [tokens], "ham"))
+print("\non disk:", database.read(path).tally)

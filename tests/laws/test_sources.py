@@ -1,0 +1,101 @@
+"""One law for every place that rows may be in: the tally is the same."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tallybayes import NaiveBayes, Tally
+from tallybayes.files import open_source
+from tallybayes.sources.lazy import count_lazy
+from tests.engines import LAZY, NAMES, Engines, mixed_frame
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of the engines
+OPTIONS = {"kind": {"visits": "count"}, "family": {"size": "lognormal", "spent": "zero_inflated", "f32": "exponential"}}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return mixed_frame()
+
+
+@pytest.fixture(scope="module")
+def engines(frame, tmp_path_factory, request):
+    return Engines(frame, tmp_path_factory.mktemp("rows"), request)
+
+
+def same(found, expected, rtol):
+    assert found.schema.classes == expected.schema.classes
+    assert [(c.name, c.kind, c.levels) for c in found.schema.columns] == [
+        (c.name, c.kind, c.levels) for c in expected.schema.columns
+    ]
+    np.testing.assert_array_equal(found.class_weight, expected.class_weight)
+    assert found.blocks.keys() == expected.blocks.keys()
+    for name, block in expected.blocks.items():
+        for field, values in block.summary.arrays().items():
+            ours = found.blocks[name].summary.arrays()[field]
+            whole = np.array_equal(values, np.rint(values)) or field in ("weight", "rest_weight", "n_levels")
+            # A quarter is exact in binary, so sums of weights are, too.
+            np.testing.assert_allclose(ours, values, rtol=0 if whole else rtol, atol=1e-9 if field == "mean" else 0)
+
+
+@pytest.mark.parametrize("weight", [None, "worth"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "csv"])  # where true and false are words
+def test_the_tally_does_not_depend_on_where_the_rows_are(engines, name, weight):
+    drop = ["worth"] if weight is None else []
+    expected = Tally.of(engines["polars"], target="label", weight=weight, drop=drop)
+    same(Tally.of(engines[name], target="label", weight=weight, drop=drop), expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_moments_are_those_of_exact_arithmetic(engines, frame, name):
+    tally = Tally.of(engines[name], target="label", weight="worth")
+    block = tally.blocks["gaussian"]
+    for column in ("far", "apart", "i8", "i16", "i32", "u8", "u16", "f32", "same"):
+        j = [tally.schema.columns[c].name for c in block.columns].index(column)
+        for k, label in enumerate(tally.schema.classes):
+            rows = frame.filter((pl.col("label") == label) & pl.col(column).is_not_null())
+            x, w = ([Fraction(v) for v in rows[name].to_list()] for name in (column, "worth"))
+            mean = sum(map(Fraction.__mul__, w, x)) / sum(w)
+            m2 = sum(b * (a - mean) ** 2 for a, b in zip(x, w, strict=True))
+            close = 1e-6 if name == "csv" and column == "f32" else 1e-9  # single precision is written in fewer digits
+            assert block.summary.weight[k, j] == sum(w)
+            assert block.summary.mean[k, j] == pytest.approx(float(mean), rel=1e-12, abs=1e-6)
+            assert block.summary.m2[k, j] == pytest.approx(float(m2), rel=close)
+
+
+@pytest.mark.parametrize("weight", [None, "worth"])
+@pytest.mark.parametrize("name", LAZY)
+def test_every_family_is_counted_in_the_engine(engines, name, weight):
+    drop = ["worth"] if weight is None else []
+    expected = Tally.of(engines["polars"], target="label", weight=weight, drop=drop, missing="level", **OPTIONS)
+    assert {"gaussian", "lognormal", "zero_inflated", "exponential", "categorical", "poisson"} <= set(expected.blocks)
+    same(Tally.of(engines[name], target="label", weight=weight, drop=drop, missing="level", **OPTIONS), expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_bins_and_pairs_are_counted_in_the_engine(engines, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = NaiveBayes(pairs=[("town", "mood"), ("far", "mood")], drop=["worth"], numeric="kernel").fit(
+            engines["polars"], target="label"
+        )
+    places = {block: list(b.columns) for block, b in model.tally_.blocks.items()}
+    assert {"kernel", "pair"} <= set(places)
+    found = count_lazy(open_source(engines[name]), model.schema_, places, model.model_.settings.families, "label", None)
+    same(found, model.tally_, 1e-9)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_a_model_is_fitted_where_the_rows_are(engines, frame, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = NaiveBayes(drop=["worth"]).fit(frame, target="label")
+        there = NaiveBayes(drop=["worth"]).fit(engines[name], target="label")
+    # All rows are the sample that the plan is made from, but an engine may give them in another order.
+    np.testing.assert_array_equal(there.class_count_, here.class_count_)
+    rows = frame.drop("label", "worth")
+    agree = there.predict(rows) == here.predict(rows)
+    assert agree.mean() > 0.97
