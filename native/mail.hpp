@@ -79,13 +79,13 @@ class TokenBag {
     static Class class_of(std::uint32_t c) {
         static const auto ascii = [] {
             std::array<Class, 128> table{};
-            for (std::uint32_t i = 0; i < 128; ++i) table[i] = flags_of(i) & kWord ? Class::letter : Class::other;
+            for (std::uint32_t i = 0; i < 128; ++i) table[i] = character_flags()[i] & kWord ? Class::letter : Class::other;
             table['_'] = Class::underscore, table['$'] = Class::dollar, table['%'] = Class::percent, table['!'] = Class::shout;
             table['\''] = table['.'] = table['-'] = Class::joiner;
             return table;
         }();
         if (c < 128) return ascii[c];
-        return c == 0x2019 ? Class::joiner : !is_surrogate(c) && (flags_of(c) & kWord) ? Class::letter : Class::other;
+        return c == 0x2019 ? Class::joiner : !is_surrogate(c) && (character_flags()[c] & kWord) ? Class::letter : Class::other;
     }
 
     // Append a character in lower case; answers how many characters that made.
@@ -94,7 +94,7 @@ class TokenBag {
             token_ += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
             return 1;
         }
-        if (!(flags_of(c) & kLowers)) {
+        if (!(character_flags()[c] & kLowers)) {
             token_.append(at, after);
             return 1;
         }
