@@ -351,6 +351,10 @@ def _text(model: Model, block: str, params: Linear, family: Any) -> Text:
     column = model.texts[block]
     if column.tokens is None or not isinstance(column.levels, Vocabulary):
         raise NotAvailableError(f"the words of {column.name!r} are hashed, so they cannot be listed; use hashed=None")
+    if not isinstance(params, Linear):
+        raise NotAvailableError(
+            f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
+        )
     words = column.levels[:]
     if block in model.known_words:
         words = tuple(words[v] for v in model.known_words[block].tolist())
