@@ -6,7 +6,7 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "files", "planned", "accuracy", "em", "text", "mail", "serve")
+NAMES = ("core", "tables", "files", "planned", "accuracy", "em", "text", "mail", "serve", "scale")
 
 
 def main() -> None:

@@ -121,4 +121,4 @@ class Engines:
         return dd.from_pandas(self.frame.to_pandas().astype({"yes": "boolean"}), npartitions=4)
 
     def spark(self):
-        return self.request.getfixturevalue("spark").read.parquet(str(self.file)).repartition(4)
+        return self.request.getfixturevalue("spark").read.parquet(str(self.file))

@@ -75,6 +75,8 @@ def spark_session():
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to count a few rows
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.driver.memory": "1g",
         "spark.executor.memory": "1g",
         "spark.driver.host": "127.0.0.1",

@@ -167,8 +167,8 @@ def test_a_bad_cell_is_named_by_its_column_and_its_row_in_the_whole(n_jobs):
 
 
 def test_data_of_an_unknown_kind_is_refused():
-    with pytest.raises(DataError, match="cannot count a dict; pass"):
-        Tally.of({"age": 3}, ["a"], Gaussian())
+    with pytest.raises(DataError, match="cannot count a set; pass"):
+        Tally.of({"age"}, ["a"], Gaussian())
 
 
 def test_summaries_give_their_fields_for_the_file():

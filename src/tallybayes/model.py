@@ -131,6 +131,12 @@ class Model(Exports):
         words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
         return words[self.known_words[block]] if block in self.known_words else words
 
+    @property
+    def column_weights(self) -> Array:
+        """Weight (D,) of the evidence of each column."""
+        given = {} if self.settings.weights is None else self.settings.weights.columns
+        return np.array([given.get(name, 1.0) for name in self.schema.names])
+
     @cached_property
     def log_prior(self) -> Array:
         """Log P(y), shape (K,)."""
@@ -236,7 +242,21 @@ class Model(Exports):
             verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
             said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
             parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
-        return parts
+        return self._heard(parts)
+
+    @cached_property
+    def _times(self) -> Array | None:
+        """How many times as much of each column a class hears as the others (K, D)."""
+        given = self.settings.weights
+        return None if given is None or given.by_class is None else given.by_class.among(self.schema)
+
+    def _heard(self, parts: Array) -> Array:
+        """Evidence (n, K, D) as each class hears it: centred over the classes where they hear differently much."""
+        if self._times is None:
+            return parts
+        impossible = np.isneginf(parts)
+        centred = parts - np.where(impossible, 0.0, parts).mean(axis=1, keepdims=True)
+        return np.where(impossible, -np.inf, np.where(impossible, 0.0, centred) * self._times)
 
     def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
         """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
@@ -281,6 +301,9 @@ class Model(Exports):
 
     def _evidence_without(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row."""
+        if self._times is not None:
+            said = self.contributions_without(part) * self.column_weights
+            return np.ascontiguousarray(self._heard(said).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             assert part.labels is not None
@@ -348,6 +371,8 @@ class Model(Exports):
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
+        if self._times is not None:
+            return np.ascontiguousarray(self.contributions(part).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs

@@ -93,8 +93,6 @@ def predict_batches(
 def _stream(model: Model, file: File, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
     import pyarrow as pa
 
-    from tallybayes.sources import arrow  # with PyArrow, which a frame does without
-
     classes = model.schema.classes
     answers.check(classes)
     file = as_learned(file, model.schema)
@@ -103,23 +101,41 @@ def _stream(model: Model, file: File, answers: Answers, progress: Progress | Non
     names = answers.names(classes)
     if taken := [name for name in names if answers.beside and name in file.types]:
         raise DataError(f"{file.name} already has a column {taken[0]!r}; rename it, or write the predictions only")
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
-    labels = arrow.labels(classes)
-    kinds = {"prediction": labels.type, "reasons": pa.string()}
     kept = file.connection.sql(f"SELECT * FROM {file.scan} LIMIT 0").to_arrow_table().schema if answers.beside else []
-    schema = pa.schema([*kept, *(pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names)])
+    schema = pa.schema([*kept, *answer_fields(model, answers)])
 
     def batches() -> Iterator[Any]:
         done = 0
         for batch in file.batches(wanted):
-            table = arrow.arrow_table(pa.Table.from_batches([batch]))
-            columns = _columns(model, TableBatch(model.schema, table, places), answers, labels)
-            yield pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)
+            yield answered(model, batch, answers, schema)
             done += batch.num_rows
             if progress is not None:
                 progress(done)
 
     return schema, batches()
+
+
+def answer_fields(model: Model, answers: Answers) -> list[Any]:
+    """The fields, in the sense of PyArrow, that a prediction is made of."""
+    import pyarrow as pa
+
+    from tallybayes.sources import arrow
+
+    kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string()}
+    names = answers.names(model.schema.classes)
+    return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
+
+
+def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
+    """A record batch of rows with the predictions for them."""
+    import pyarrow as pa
+
+    from tallybayes.sources import arrow
+
+    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
+    columns = _columns(model, rows, answers, arrow.labels(model.schema.classes))
+    return pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)
 
 
 def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> list[Any]:

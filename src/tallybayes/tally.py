@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from importlib import import_module
 from operator import add
 from typing import Any, Protocol, Self
 
@@ -387,6 +388,13 @@ class Tally:
         return Tally(
             Schema(tuple(self.schema.columns[p] for p in kept), self.schema.classes), self.class_weight, blocks
         )
+
+    def private(self, epsilon: float | None, delta: float = 0.0, **options: Any) -> Tally:
+        """Return a tally that may be shown: with noise of differential privacy on everything that was counted.
+
+        `tallybayes.private.release` tells the parameters, and what it does and does not protect.
+        """
+        return import_module("tallybayes.private").private(self, epsilon, delta, **options)  # a layer above
 
     def _paired(self, other: Tally, combine: Callable[[Any, Any], Any]) -> dict[str, Block]:
         if self.blocks.keys() != other.blocks.keys():

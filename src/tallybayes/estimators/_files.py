@@ -12,6 +12,7 @@ from tallybayes.estimators._checks import unchanged_on_error
 from tallybayes.files import Learned, learn_file, open_source, recounted
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.sources.files import Progress
+from tallybayes.sources.lazy import Lazy
 
 Estimator = TypeVar("Estimator", bound=Any)
 
@@ -29,7 +30,8 @@ def learn_into(
     file = open_source(path)
     for what, name in (("target", target), ("sample_weight", weight)):
         if name is not None and not isinstance(name, str):
-            raise SettingError(f"{what} of a file or a lazy table must be the name of one of its columns")
+            of = "a lazy table" if isinstance(file, Lazy) else "a file"
+            raise SettingError(f"{what} of {of} must be the name of one of its columns")
     with unchanged_on_error(estimator):
         estimator._forget()
         estimator._validate_params()

@@ -84,10 +84,11 @@ class NaiveBayes(BaseNB):
     numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
         The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
         leave-one-out, and says so in `schema_`.
-    weights : {"auto", "learn", "words"}, optional, default="auto"
+    weights : {"auto", "learn", "words", "classes"}, optional, default="auto"
         Learn how much of each column's evidence is to be believed, so that columns that say the same are not counted
         twice; "auto" keeps the weights only if leave-one-out improves beyond noise, "words" also learns one for each
-        word of a text, None believes everything.
+        word of a text, "classes" how much more or less of a column each of three classes or more hears, where that
+        foretells held-out rows better; None believes everything.
     pairs : {"auto"}, int or list of pairs of columns, default="auto"
         Columns that are also taken together, two at a time: those that improve leave-one-out, at most so many of
         them (0 for none), or the given ones.
@@ -177,7 +178,7 @@ class NaiveBayes(BaseNB):
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
         "numeric": [StrOptions({"auto", *NUMERIC})],
-        "weights": [StrOptions({"auto", "learn", "words"}), None],
+        "weights": [StrOptions({"auto", "classes", "learn", "words"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -328,7 +329,8 @@ class NaiveBayes(BaseNB):
         # Weights and pairs are fitted to labels; what unlabelled rows are shared by has to be a likelihood.
         classical = self._is_textbook
         few = batch.n_rows < LEAST_ROWS
-        if few and not classical and (self.weights in ("learn", "words") or not isinstance(self.pairs, (str, int))):
+        asked = self.weights not in ("auto", None) or not isinstance(self.pairs, (str, int))
+        if few and not classical and asked:
             warnings.warn(
                 f"{plural(batch.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
                 UserWarning,

@@ -36,6 +36,8 @@ class Dialect:
         Whether a product that is too large for a number is an error.
     few : int
         Levels up to which a value is compared with one after the other; longer lists are joined.
+    once : str
+        What has a step worked out once and kept, where the planner would otherwise write it out in what is asked of it.
     fence : str
         What keeps a step apart from the next, where the planner would otherwise write it out wherever it is used: the
         query would grow with every step as a power.
@@ -51,6 +53,7 @@ class Dialect:
     backslash: bool = False
     raises: bool = False
     few: int = 64
+    once: str = ""
     fence: str = ""
 
     def identifier(self, name: str) -> str:
@@ -134,7 +137,7 @@ class Dialect:
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("duckdb", "DOUBLE", "VARCHAR", nan="isnan({x})", lookup="([{list}])[{i}]", few=8),
+        Dialect("duckdb", "DOUBLE", "VARCHAR", nan="isnan({x})", lookup="([{list}])[{i}]", few=8, once="MATERIALIZED "),
         Dialect(
             "postgres",
             "DOUBLE PRECISION",

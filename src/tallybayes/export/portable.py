@@ -256,6 +256,8 @@ def to_json(model: Model, indent: int | None = None) -> str:
 
 def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     """The terms of a block with the place of their column; what adds nothing to any class is left out."""
+    if model.settings.weights is not None and model.settings.weights.by_class is not None:
+        raise NotAvailableError("a model whose weights differ by class is not written elsewhere; fit it with 'auto'")
     params, family = model.scoring[block], model.settings.families[block]
     places = model.tally.blocks[block].columns
     columns = [model.schema.columns[c] for c in places]

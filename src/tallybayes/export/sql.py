@@ -96,7 +96,8 @@ class Query:
         chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
         shown = [f"CASE {chosen} END", *(f"{name} / {total}" for name, _ in pairs)]
         named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, answers, strict=False)]
-        steps = ",\n".join(f"{name} AS (\n  {query}\n)" for name, query in self.steps)
+        once = {f"{own}scored": d.once}  # few numbers a row, and dear
+        steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
         return f"WITH {steps}\nSELECT {', '.join([*kept, *named])}\nFROM {own}answered\n"
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:

@@ -93,17 +93,13 @@ def create_app(
         if not length.isdecimal() or int(length) > max_bytes:
             raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
         parts, size = [], 0
-
-        async def read() -> None:
-            nonlocal size
-            async for part in request.stream():
-                size += len(part)
-                if size > max_bytes:
-                    raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
-                parts.append(part)
-
         try:
-            await asyncio.wait_for(read(), body_seconds)
+            async with asyncio.timeout(body_seconds):
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
+                    if size > max_bytes:
+                        raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
         except TimeoutError:
             raise HTTPException(408, f"the body took longer than {body_seconds:g} seconds") from None
         return b"".join(parts)

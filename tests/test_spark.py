@@ -1,0 +1,117 @@
+"""Spark for real: a cluster of two workers on this machine."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tallybayes import NaiveBayes, Tally
+from tallybayes.errors import DataError
+from tests.engines import mixed_frame
+
+ROWS = mixed_frame(400)
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
+
+
+@pytest.fixture(scope="module")
+def rows(spark, tmp_path_factory):
+    path = tmp_path_factory.mktemp("spark") / "rows.parquet"
+    ROWS.write_parquet(path)
+    return spark.read.parquet(str(path))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return NaiveBayes(classical=True, drop=["worth"]).fit(ROWS, target="label")
+
+
+def test_predictions_and_reasons_stand_beside_the_rows(rows, fitted):
+    from tallybayes.spark import predict
+
+    found = predict(fitted, rows, reasons=2).toArrow()
+    assert found.column_names[-5:] == ["prediction", "p_it's", "p_maybe", "p_no", "reasons"]
+    expected = fitted.predict_proba(ROWS.drop("label", "worth"))
+    assert found.column("far").to_pylist() == ROWS["far"].to_list()
+    for k, label in enumerate(fitted.classes_):
+        np.testing.assert_allclose(found.column(f"p_{label}").to_numpy(), expected[:, k], atol=1e-12)
+    assert all(" = " in told for told in found.column("reasons").to_pylist())
+
+
+def test_a_stage_of_a_pipeline_is_fitted_saved_and_read(rows, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+
+    from tallybayes.spark import NaiveBayesEstimator
+
+    stage = NaiveBayesEstimator({"classical": True}, labelCol="label", weightCol="worth")
+    model = Pipeline(stages=[stage]).fit(rows.select("far", "mood", "worth", "label"))
+    model.write().overwrite().save(f"file://{tmp_path}/pipeline")
+    again = PipelineModel.load(f"file://{tmp_path}/pipeline")
+    expected = NaiveBayes(classical=True).fit(
+        ROWS.select("far", "mood", "label"), target="label", sample_weight=ROWS["worth"].to_numpy()
+    )
+    found = again.transform(rows.select("far", "mood")).toArrow()
+    np.testing.assert_allclose(
+        found.column("p_no").to_numpy(), expected.predict_proba(ROWS.select("far", "mood"))[:, 2], atol=1e-9
+    )
+
+
+def executors(session):
+    """Process numbers of the workers of this session, and of no other."""
+    own = session.sparkContext.applicationId
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if "java" in words[0] and own in words and any("CoarseGrainedExecutorBackend" in word for word in words):
+                found.append(int(folder.name))
+    return found
+
+
+def test_a_worker_that_dies_while_it_counts_changes_nothing(spark, rows):
+    def slowly(batches):
+        for batch in batches:
+            time.sleep(1.0)
+            yield batch
+
+    some = rows.select("far", "i16", "label")
+    expected = Tally.of(some, target="label")
+    slow = some.repartition(6).mapInArrow(slowly, some.schema)
+    found = []
+    counting = threading.Thread(target=lambda: found.append(Tally.of(slow, target="label")))
+    counting.start()
+    time.sleep(2.0)
+    victim, *others = executors(spark)
+    assert others
+    os.kill(victim, signal.SIGKILL)
+    counting.join(120)
+    assert len(found) == 1
+    np.testing.assert_array_equal(found[0].class_weight, expected.class_weight)
+    for field, values in expected.blocks["gaussian"].summary.arrays().items():
+        ours = found[0].blocks["gaussian"].summary.arrays()[field]
+        np.testing.assert_allclose(ours, values, rtol=0 if field == "weight" else 1e-9, atol=0)
+
+
+def test_bad_tables_are_refused(spark, rows, fitted):
+    from tallybayes.spark import predict
+
+    with pytest.raises(DataError, match="no column 'nix'"):
+        Tally.of(rows, target="nix")
+    lists = spark.sql("SELECT array(1, 2) AS many, 'a' AS label UNION ALL SELECT array(3), 'b'")
+    with pytest.raises(DataError, match="'many' holds lists"):
+        Tally.of(lists, target="label")
+    with pytest.raises(DataError, match="already has a column 'prediction'"):
+        predict(fitted, rows.withColumnRenamed("mood", "prediction"))
+    with pytest.raises(DataError, match="none of the columns"):
+        predict(fitted, rows.select("label"))
