@@ -8,11 +8,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tallybayes import NaiveBayes, Tally
 from tallybayes.errors import DataError
 from tests.engines import mixed_frame
+from tests.export.cases import CASES
 
 ROWS = mixed_frame(400)
 pytestmark = pytest.mark.filterwarnings(
@@ -62,6 +64,16 @@ def test_a_stage_of_a_pipeline_is_fitted_saved_and_read(rows, tmp_path):
     np.testing.assert_allclose(
         found.column("p_no").to_numpy(), expected.predict_proba(ROWS.select("far", "mood"))[:, 2], atol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["pairs", "classical, zeros"])
+def test_the_query_for_spark_answers_as_the_model(spark, name):
+    case = CASES[name]()
+    table = pa.table({"key": range(len(case.expected)), **case.rows})
+    spark.createDataFrame(table).createOrReplaceTempView("some_rows")
+    found = spark.sql(case.estimator.to_sql("some_rows", "spark", keep=["key"])).toArrow().sort_by("key")
+    ours = np.array([found.column(f"p_{label}").to_numpy() for label in case.estimator.classes_]).T
+    np.testing.assert_allclose(ours, case.expected, rtol=0, atol=1e-9)
 
 
 def executors(session):
