@@ -356,8 +356,8 @@ def _text(model: Model, block: str, params: Linear, family: Any) -> Text:
             f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
         )
     words = column.levels[:]
-    if block in model.known_words:
-        words = tuple(words[v] for v in model.known_words[block].tolist())
+    if block in model.words.known:
+        words = tuple(words[v] for v in model.words.known[block].tolist())
     slopes, offset = _slopes(params)
     binary = family.name == "bernoulli"
     if binary and params.veto is not None:

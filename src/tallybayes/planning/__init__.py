@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.batch import Array, Batch, Csr
+from tallybayes.batch import Array, Batch, Csr, Documents, heard
 from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
@@ -278,7 +278,7 @@ def _with_word_weights(
     usual = given.columns[text.name]
     learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
     weights, levels = np.full(text.n_cells, usual), text.levels
-    weights[model.known_words.get(block, slice(None))] = learned
+    weights[model.words.known.get(block, slice(None))] = learned
     assert isinstance(levels, (Vocabulary, range))
     if isinstance(levels, Vocabulary):
         changed = np.abs(weights - usual) > NO_WEIGHT * usual
@@ -302,7 +302,7 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
     for first in range(0, sample.n_rows, WORDY):
         part = sample.rows(first, min(first + WORDY, sample.n_rows))
         assert part.labels is not None
-        entries, terms = model.words_without(block, part.blocks[block].x, part.labels)  # type: ignore[arg-type]
+        entries, terms = _words_without(model, block, part)
         said.append(terms.astype(np.float32, order="C"))
         documents.append(entries)
         if len(part.blocks) > 1:
@@ -312,6 +312,17 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
     data = np.concatenate([each.data for each in documents])
     x = Csr(data, column, start.astype(np.int64), documents[0].n_columns)
     return WordEvidence(np.concatenate(said), x, sample.labels, np.maximum(model.log_prior, -1e3), others)
+
+
+def _words_without(model: Model, block: str, part: Batch) -> tuple[Documents, Array]:
+    """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+    assert part.labels is not None
+    x: Any = model.words.left_behind(block, part.blocks[block].x, part.labels)
+    family: Any = model.settings.families[block]
+    if not hasattr(family, "each_word_without"):
+        raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+    labels = heard(x, part.labels)
+    return x, family.each_word_without(model.words.summary(block), model.parameters[block], x, labels)
 
 
 def _weight(model: Model, name: str) -> float:
