@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._real import folder
-from benchmarks._timing import Bench, Row, faster
+from benchmarks._timing import Bench, Row
 
 ARCHIVE = "mail_spamassassin.tar.gz"
 OURS = [sys.executable, "-m", "tallybayes.cli", "mail"]
@@ -119,10 +119,10 @@ def spamassassin(bench: Bench) -> Iterator[Row]:
     root, count = messages(bench.quick)
     n_train, n_test = (sum(n for (part, _), n in count.items() if part == which) for which in ("train", "test"))
     seconds, _ = bench.best(lambda: bogofilter_train(root), lambda: our_train(root))
-    yield faster(f"train with {n_train:,} messages", *seconds, 1, rates(n_train, seconds))
+    yield rate(f"train with {n_train:,} messages, messages/s", n_train, seconds, 981)
     seconds, found = bench.best(lambda: bogofilter_classify(root), lambda: our_classify(root))
     assert all(len(each) == n_test for each in found)
-    yield faster(f"classify {n_test:,} messages", *seconds, 1, rates(n_test, seconds))
+    yield rate(f"classify {n_test:,} messages, messages/s", n_test, seconds, 1091)
     theirs, ours = map(figures, found)
     yield better("spam recall, default thresholds", theirs, ours, "recall", 0.95)
     yield count_of("false positives, default thresholds", theirs, ours, "false positives", 1)
@@ -131,8 +131,10 @@ def spamassassin(bench: Bench) -> Iterator[Row]:
     yield better("accuracy at one half", theirs, ours, "accuracy", 0.993)
 
 
-def rates(n: int, seconds: list[float]) -> str:
-    return f"{n / seconds[0]:,.0f} and {n / seconds[1]:,.0f} messages/s"
+def rate(work: str, n: int, seconds: list[float], least: float) -> Row:
+    """Messages a second; the target is what bogofilter did where it was first measured."""
+    theirs, ours = (n / each for each in seconds)
+    return Row(work, theirs, ours, ours / theirs, f"≥ {least:,}", ours >= least, "messages")
 
 
 def better(work: str, theirs: dict[str, float], ours: dict[str, float], name: str, least: float) -> Row:

@@ -42,7 +42,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_default_options = {"members": True, "inherited-members": True}
 numpydoc_show_class_members = False
-suppress_warnings = ["config.cache"]
+suppress_warnings = ["config.cache", "misc.highlighting_failure"]  # a language without colours is none the worse
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],

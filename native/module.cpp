@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "clues.hpp"
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
@@ -403,6 +404,11 @@ void bind_tokens(nb::module_& m) {
             found.append(nb::make_tuple(nb::bytes(listing.tokens[i].data(), listing.tokens[i].size()), listing.spans[i].first, listing.spans[i].last, listing.lengths[i]));
         return found;
     }, "texts"_a, "number"_a, "cut"_a);
+    m.def("strongest", [](const Table<double>& said, const Starts& start, Index most, const OutVector<std::uint8_t>& chosen) {
+        check_row_starts(start, rows(said));
+        require(rows(chosen) == rows(said), "one flag for each entry");
+        tb::strongest(said.data(), start.data(), rows(start) - 1, cols(said), most, chosen.data());
+    }, "said"_a.noconvert(), "start"_a.noconvert(), "most"_a, "chosen"_a.noconvert(), Release());
     nb::class_<tb::TokenBag>(m, "TokenBag")
         .def(nb::init<>())
         .def("add", [](tb::TokenBag& bag, const nb::list& tokens) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -78,7 +79,10 @@ constexpr std::size_t kLongest = 255;  // bytes of a word: what is longer is dat
 
 // ---------------------------------------------------------------------------------------------- the vocabulary
 
-// Strings by the order in which they were first seen, kept in one long buffer. Open addressing, at most half full.
+constexpr std::size_t kRoom = 8;  // bytes that may be read beyond the end of a word
+
+// Strings by the order in which they were first seen, kept in one long buffer. Open addressing, at most half full. A word
+// that is looked for must have `kRoom` after it.
 class WordList {
   public:
     std::vector<char> text;
@@ -124,13 +128,17 @@ class WordList {
     std::uint64_t mask_ = 1023;
 
     static Slot slot_of(std::string_view word) {
-        const char* p = word.data();
-        const std::size_t n = word.size();
-        const auto length = static_cast<std::uint32_t>(n);
-        if (n > 8) return {hashed(word), length, -1};
-        if (n >= 4) return {word_at<std::uint32_t>(p) | word_at<std::uint32_t>(p + n - 4) << 32, length, -1};
-        if (n == 0) return {0, 0, -1};
-        return {word_at<std::uint8_t>(p) | word_at<std::uint8_t>(p + n / 2) << 8 | word_at<std::uint8_t>(p + n - 1) << 16, length, -1};
+        const auto length = static_cast<std::uint32_t>(word.size());
+        if (length > 8) return {hashed(word), length, -1};
+        char bytes[8];
+        std::memcpy(bytes, word.data(), 8);  // beyond its end there is room: no branch on a length that cannot be foreseen
+        return {length ? word_at<std::uint64_t>(bytes) & kept_bytes(length) : 0, length, -1};
+    }
+
+    // Of eight bytes the first so many, whichever way round numbers lie in memory.
+    static std::uint64_t kept_bytes(std::uint32_t length) {
+        const std::uint32_t bits = 8 * (8 - length);
+        return std::endian::native == std::endian::little ? ~std::uint64_t{0} >> bits : ~std::uint64_t{0} << bits;
     }
 
     std::size_t home(const Slot& slot) const { return (slot.length > 8 ? slot.key : mixed(mixed(slot.key + slot.length))) & mask_; }
@@ -221,7 +229,10 @@ template <class Listener>
 class Cutter {
   public:
     Cutter(const Cut& cut, Listener& listener) : cut_(cut), listener_(listener), out_(4096) {
-        for (const auto& word : cut.stop_words) stop_.place(word);
+        for (const auto& word : cut.stop_words) {
+            const std::string roomy = word + std::string(kRoom, '\0');
+            stop_.place({roomy.data(), word.size()});
+        }
         breaks_.fill(0);
         for (std::uint32_t c = 0; c < 128; ++c) {
             const std::uint8_t flags = flags_[c];
@@ -282,12 +293,12 @@ class Cutter {
         const char *const begin = p, *const end = end_;
         const std::uint8_t* const table = ascii_.data();
         char* o = out_.data() + size_;
-        const char* limit = out_.data() + out_.size();
+        const char* limit = out_.data() + out_.size() - kRoom;
         do {
-            if (o == limit) {
-                const std::size_t filled = out_.size();
-                out_.resize(2 * filled);
-                o = out_.data() + filled, limit = out_.data() + out_.size();
+            if (o >= limit) {
+                const auto filled = static_cast<std::size_t>(o - out_.data());
+                out_.resize(2 * out_.size());
+                o = out_.data() + filled, limit = out_.data() + out_.size() - kRoom;
             }
             *o++ = static_cast<char>(to);
             ++p;
@@ -304,7 +315,7 @@ class Cutter {
     }
 
     void push(std::uint32_t c) {
-        if (size_ + 4 > out_.size()) out_.resize(2 * out_.size());
+        if (size_ + 4 + kRoom > out_.size()) out_.resize(2 * out_.size());
         char* o = out_.data() + size_;
         const auto put = [&](std::uint32_t byte) { *o++ = static_cast<char>(byte); };
         if (c < 0x80) put(c);

@@ -463,11 +463,28 @@ def _native_of(module: Any) -> Any:
     return module._native
 
 
+def mail(rng: np.random.Generator) -> None:
+    for n in (0, 1, 7, 1000):
+        said = rng.choice([-1.0, 0.0, 0.5, 1.0], size=(n, 3))
+        start = np.array([0, n // 3, n // 3, n], dtype=np.int64)
+        chosen = kernels.strongest(said, start, 2)
+        assert chosen.sum() <= 3 * 3 * 2
+        refused(kernels.strongest, said, np.array([0, n + 1], dtype=np.int64), 2)
+        refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2)
+    letters = list("aB1_$'’.-%! éÉßİΣ你\u0301\U0001f600\ud800\n")
+    for length in (0, 1, 5, 40, 3000):
+        bag = kernels._native.TokenBag()
+        for tag in ("", "subject"):
+            bag.add_words(tag, "".join(rng.choice(letters, size=length)))
+            bag.add([tag, "x" * length])
+        assert isinstance(bag.document(), str)
+
+
 def main() -> None:
     watch = Watch()
     kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
-    for part in (*numbers, text, tokens, word_weights):
+    for part in (*numbers, text, tokens, word_weights, mail):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}

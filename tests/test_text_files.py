@@ -106,9 +106,9 @@ def test_the_commands(
     shown = run("train", path, "--target", "y", "--unlabelled", "ignore", "-o", model)
     assert "text of about 7 words" in shown
     assert "note: " in shown.split("strongest evidence")[1]
-    assert "words" in run("show", model)
+    assert "tokens" in run("show", model)
     explained = run("explain", model, "note=win cash at noon")
-    assert "known words of" in explained
+    assert "known tokens of" in explained
     assert "cash" in explained
     assert "e^" in run("explain", model, "note=win cash at noon", "--work")
     before = load(model).tally_

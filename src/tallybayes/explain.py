@@ -11,8 +11,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Rows
+from tallybayes.batch import Array, Csr, Rows
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families._family import per_column
@@ -52,9 +53,13 @@ class Words:
     def __str__(self) -> str:
         if not self.words:
             return "no word" if not self.unknown else "no known word"
-        return plural(len(self.words), "known word") + (
-            f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
-        )
+        of = f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
+        return plural(len(self.words), f"known {self.noun}") + of
+
+    @property
+    def noun(self) -> str:
+        """What they are called: a pair of words is a token."""
+        return "token" if any(" " in each.word for each in self.words) else "word"
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,9 @@ class Evidence:
             times = f" ×{word.times:,}" if word.times > 1 else ""
             found.append((f"  {word.word}{times}", word.log_odds))
         if rest := self.words.words[MOST_WORDS:]:
-            found.append((f"  {plural(len(rest), 'other word')}", math.fsum(word.log_odds for word in rest)))
+            found.append(
+                (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
+            )
         if self.words.absent:
             found.append(("  words that are not there", self.words.absent))
         return found
@@ -225,7 +232,7 @@ def _words(model: Model, batch: Rows, block: str, values: Mapping[str, Any], min
     """What the words of a text say for one class against another."""
     column = model.texts[block]
     assert column.tokens is not None
-    places, said, nothing = model.words_said(batch, block)
+    places, said, nothing = _words_said(model, batch, block)
     odds = {int(p): _minus(w[mine], w[theirs]) for p, w in zip(places, said, strict=True)}
     spans = column.tokens.spans(values[column.name])
     times: dict[str, int] = {}
@@ -243,6 +250,16 @@ def _words(model: Model, batch: Rows, block: str, values: Mapping[str, Any], min
     ranked = tuple(sorted(found, key=lambda word: (-abs(word.log_odds), word.word)))
     absent = _minus(nothing[mine], nothing[theirs])
     return Words(ranked, len(times) - len(each), absent, _pieces(values[column.name], spans, each))
+
+
+def _words_said(model: Model, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
+    """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
+    x: Any = model.words.of_known(name, batch.rows(0, 1).blocks[name].x)
+    family, params, m = model.settings.families[name], model.scoring[name], len(x.column)
+    nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
+    alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
+    places = model.words.known[name][x.column] if name in model.words.known else x.column
+    return places, family.log_prob(params, alone) - nothing, nothing
 
 
 def _pieces(text: str, spans: Sequence[tuple[str, int, int, int]], each: Mapping[str, float]) -> Pieces:
@@ -464,6 +481,9 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
                 continue
             logs = tuple(said[:, p].tolist())
             weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
+            if weights is not None and weights.by_class is not None:  # a power of its own for every class
+                worked_out.append(Step(f"{column.name} = {shown(value)}", tuple(f"e^{log:.4g}" for log in logs), logs))
+                continue
             plain = tuple(log / weight for log in logs) if weight else logs
             factors = tuple(f"{f}{_power(weight)}" for f in _factors(model, name, j, column, value, plain))
             worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))

@@ -316,7 +316,12 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return _native.list_text(column.__arrow_c_stream__(), places), places
 
 
-TokenBag = _native.TokenBag  # the tokens of a message, each once; see native/mail.hpp
+def strongest(said: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """Which entries (nnz,) of each row are among the ``most`` largest positive ones of some column of said (nnz, K)."""
+    chosen = np.zeros(len(said), dtype=np.uint8)
+    _native.strongest(said, start, most, chosen)
+    return chosen.view(np.bool_)
+
 
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
 

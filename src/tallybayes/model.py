@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
 from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 from tallybayes.families._family import for_columns, quiet_log
 from tallybayes.parallel import map_rows, threads_for
 from tallybayes.schema import Column, Schema, plural
 from tallybayes.settings import Prior, Settings
-from tallybayes.tally import Counts, Tally, count, named_cells
+from tallybayes.tally import Tally, count, named_cells
+from tallybayes.texts import Texts
 
 WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
@@ -70,49 +71,17 @@ class Model(Exports):
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of each block."""
-        return {name: self.settings.families[name].estimate(self._summary(name)) for name in self.tally.blocks}
+        return {name: self.settings.families[name].estimate(self.words.summary(name)) for name in self.tally.blocks}
 
     @cached_property
-    def known_words(self) -> dict[str, NDArray[np.intp]]:
-        """Of each block of text in which some words (or hashes) occur in no row, those that do occur."""
-        texts = {n: b for n, b in self.tally.blocks.items() if n in self.texts and isinstance(b.summary, Counts)}
-        used = {name: b.summary.cell_total > 0 for name, b in texts.items()}  # type: ignore[attr-defined]
-        return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
+    def words(self) -> Texts:
+        """What is special to the blocks of text."""
+        return Texts(self.tally)
 
-    def _summary(self, name: str) -> Any:
-        """What was counted in a block; a word that no row has is no word, and takes no share of the smoothing."""
-        return self._of_known_words.get(name, self.tally.blocks[name].summary)
-
-    @cached_property
-    def _of_known_words(self) -> dict[str, Any]:
-        summaries: dict[str, Any] = {name: self.tally.blocks[name].summary for name in self.known_words}
-        return {
-            name: summary.with_cells(np.isin(np.arange(summary.count.shape[1]), self.known_words[name]))
-            for name, summary in summaries.items()
-        }
-
-    def _known(self, name: str, x: Matrix) -> Matrix:
-        """The rows of a block, without the words that nobody has."""
-        if not isinstance(x, Documents) or name not in self.known_words:
-            return x
-        words = self.known_words[name]
-        place = np.full(x.n_columns, -1, dtype=x.column.dtype)
-        place[words] = np.arange(len(words))
-        return x.renumbered(place, len(words))
-
-    def _left_behind(self, name: str, x: Matrix, labels: Labels) -> Matrix:
-        """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
-        if not isinstance(x, Documents):
-            return x
-        total = self._summary(name).cell_total[x.column]
-        own = np.repeat(labels.weight, np.diff(x.start)) * x.data
-        return x.kept(total - own > 1e-9 * total)
-
-    @cached_property
+    @property
     def texts(self) -> dict[str, Column]:
         """The columns of text, by their blocks."""
-        first = ((name, block.columns[0]) for name, block in self.tally.blocks.items() if len(block.columns) == 1)
-        return {name: self.schema.columns[p] for name, p in first if self.schema.columns[p].kind == "text"}
+        return self.words.columns
 
     @cached_property
     def scoring(self) -> dict[str, Any]:
@@ -129,7 +98,13 @@ class Model(Exports):
         if given is None or columns[0].name not in given.words:
             return weights
         words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
-        return words[self.known_words[block]] if block in self.known_words else words
+        return words[self.words.known[block]] if block in self.words.known else words
+
+    @property
+    def column_weights(self) -> Array:
+        """Weight (D,) of the evidence of each column."""
+        given = {} if self.settings.weights is None else self.settings.weights.columns
+        return np.array([given.get(name, 1.0) for name in self.schema.names])
 
     @cached_property
     def log_prior(self) -> Array:
@@ -226,8 +201,8 @@ class Model(Exports):
 
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
-        blocks = ((name, block) for name, block in batch.blocks.items() if name in self.tally.blocks)
-        return np.sum([self.settings.families[n].log_base(self._known(n, block.x)) for n, block in blocks], axis=0)
+        blocks = ((name, block.x) for name, block in batch.blocks.items() if name in self.tally.blocks)
+        return np.sum([self.settings.families[n].log_base(self.words.of_known(n, x)) for n, x in blocks], axis=0)
 
     def contributions(self, batch: Rows) -> Array:
         """Log P(x_d | y), weighed, shape (n, K, D); with `prior_score` they add up to the log joint."""
@@ -236,16 +211,21 @@ class Model(Exports):
             verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
             said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
             parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
-        return parts
+        return self._heard(parts)
 
-    def words_said(self, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
-        """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
-        x: Any = self._known(name, batch.rows(0, 1).blocks[name].x)
-        family, params, m = self.settings.families[name], self.scoring[name], len(x.column)
-        nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
-        alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
-        places = self.known_words[name][x.column] if name in self.known_words else x.column
-        return places, family.log_prob(params, alone) - nothing, nothing
+    @cached_property
+    def _times(self) -> Array | None:
+        """How many times as much of each column a class hears as the others (K, D)."""
+        given = self.settings.weights
+        return None if given is None or given.by_class is None else given.by_class.among(self.schema)
+
+    def _heard(self, parts: Array) -> Array:
+        """Evidence (n, K, D) as each class hears it: centred over the classes where they hear differently much."""
+        if self._times is None:
+            return parts
+        impossible = np.isneginf(parts)
+        centred = parts - np.where(impossible, 0.0, parts).mean(axis=1, keepdims=True)
+        return np.where(impossible, -np.inf, np.where(impossible, 0.0, centred) * self._times)
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
@@ -281,14 +261,17 @@ class Model(Exports):
 
     def _evidence_without(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row."""
+        if self._times is not None:
+            said = self.contributions_without(part) * self.column_weights
+            return np.ascontiguousarray(self._heard(said).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             assert part.labels is not None
-            x = self._left_behind(name, self._known(name, block.x), part.labels)
+            x = self.words.left_behind(name, block.x, part.labels)
             family, params = self.settings.families[name], self.parameters[name]
             if self.settings.weights is None:
                 work = named_cells(family.leave_one_out, self.schema, block.columns, first)
-                evidence += silenced(x, work(self._summary(name), params, x, heard(x, part.labels)))
+                evidence += silenced(x, work(self.words.summary(name), params, x, heard(x, part.labels)))
                 continue
             weights = self.weight_of(name)
             if isinstance(x, Documents) and len(weights) == x.n_columns:
@@ -299,21 +282,13 @@ class Model(Exports):
                     evidence += weights[j] * alone.without_row(x, j, part.labels)
         return evidence
 
-    def words_without(self, name: str, x: Documents, labels: Labels) -> tuple[Documents, Array]:
-        """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
-        x = self._left_behind(name, self._known(name, x), labels)  # type: ignore[assignment]
-        family: Any = self.settings.families[name]
-        if not hasattr(family, "each_word_without"):
-            raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
-        return x, family.each_word_without(self._summary(name), self.parameters[name], x, heard(x, labels))
-
     def _weighed_words_without(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
         """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
         family, out = self.settings.families[name], np.zeros((x.shape[0], self.n_classes))
         for first in range(0, x.shape[0], WORDY):
             rows = slice(first, min(first + WORDY, x.shape[0]))
             part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
-            said = family.each_word_without(self._summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
+            said = family.each_word_without(self.words.summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
             out[rows] = part.sums(said * weights[part.column, None])
         return silenced(x, out)
 
@@ -322,7 +297,7 @@ class Model(Exports):
         parts = np.zeros((part.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in part.blocks.items():
             assert part.labels is not None
-            x = self._left_behind(name, self._known(name, block.x), part.labels)
+            x = self.words.left_behind(name, block.x, part.labels)
             for j, alone in enumerate(self._alone[name]):
                 parts[:, :, block.columns[j]] = alone.without_row(x, j, part.labels)
         return parts
@@ -334,7 +309,7 @@ class Model(Exports):
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
             if not self._is_document(name)
-            else [Alone(self.settings.families[name], self._summary(name), self.parameters[name], whole=True)]
+            else [Alone(self.settings.families[name], self.words.summary(name), self.parameters[name], whole=True)]
             for name, b in blocks
         }
 
@@ -344,10 +319,12 @@ class Model(Exports):
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]
-        return lambda x: getattr(family, verb)(params, self._known(name, x))
+        return lambda x: getattr(family, verb)(params, self.words.of_known(name, x))
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
+        if self._times is not None:
+            return np.ascontiguousarray(self.contributions(part).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs
@@ -423,13 +400,13 @@ class Model(Exports):
 
     def _sampled_words(self, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> Csr:
         """Bags of words, a few rows at a time: a row of all words is long."""
-        params, n_words = self.parameters[name], self._summary(name).count.shape[1]
+        params, n_words = self.parameters[name], self.words.summary(name).count.shape[1]
         step, row, column, count = max(1, 4_000_000 // max(n_words, 1)), [], [], []
         for first in range(0, len(codes), step):
             bags = self.settings.families[name].sample(params, codes[first : first + step], rng)
             here, words = np.nonzero(bags)
             row.append(here + first)
-            column.append(self.known_words[name][words] if name in self.known_words else words)
+            column.append(self.words.known[name][words] if name in self.words.known else words)
             count.append(bags[here, words])
         start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
         return Csr(np.concatenate(count), np.concatenate(column), start, len(self.texts[name].levels or ()))

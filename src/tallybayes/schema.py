@@ -279,10 +279,11 @@ def block_of(column: Column, family: str) -> str:
 
 
 def words(column: Column) -> str:
-    """How many words a column of text has."""
+    """How many words a column of text has; tokens, where they are more or less than words."""
     if isinstance(column.levels, range):
         return f"{plural(len(column.levels), 'hashed number')} for the words"
-    return plural(len(column.levels or ()), "word")
+    whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)
+    return plural(len(column.levels or ()), "word" if whole else "token")
 
 
 def some_of(values: Sequence[Level]) -> str:

@@ -51,6 +51,33 @@ class WordWeights:
 
 
 @dataclass(frozen=True)
+class ClassWeights:
+    """How many times as much of each column one class hears as the others: evidence is centred over the classes first.
+
+    Parameters
+    ----------
+    columns, classes : tuple
+        Names of the columns, and labels.
+    times : ndarray of shape (n_classes, n_columns)
+        1 where a class hears what the column's weight says.
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[Level, ...]
+    times: Array
+
+    def among(self, schema: Schema) -> Array:
+        """The times (K, D) of all classes and columns of a schema; those that are not named hear once."""
+        times = np.ones((len(schema.classes), len(schema.columns)))
+        rows = [schema.classes.index(label) for label in self.classes]
+        place = {name: p for p, name in enumerate(schema.names)}
+        times[np.ix_(rows, [place[name] for name in self.columns if name in place])] = self.times[
+            :, [j for j, name in enumerate(self.columns) if name in place]
+        ]
+        return times
+
+
+@dataclass(frozen=True)
 class EvidenceWeights:
     """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
 
@@ -62,11 +89,14 @@ class EvidenceWeights:
         The weight of the log prior of the rows that were learned.
     words : mapping of str to WordWeights
         Of texts, the weights of single words, instead of that of the column.
+    by_class : ClassWeights, optional
+        Where the classes hear differently much of a column.
     """
 
     columns: Mapping[str, float]
     prior: float = 1.0
     words: Mapping[str, WordWeights] = field(default_factory=dict)
+    by_class: ClassWeights | None = None
 
     def __repr__(self) -> str:
         return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"

@@ -29,7 +29,7 @@ from tallybayes.plan import Plan
 from tallybayes.records import Decoder, Encoder
 from tallybayes.scatter import Scatter
 from tallybayes.schema import Column, NumberedColumns, Schema, amount, plural
-from tallybayes.settings import EvidenceWeights, Settings, WordWeights
+from tallybayes.settings import ClassWeights, EvidenceWeights, Settings, WordWeights
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 from tallybayes.tokens import Tokens, Vocabulary
 
@@ -42,7 +42,8 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Settings, EvidenceWeights, WordWeights, Plan, Tally, Block, Counts, Moments, Spiked, Scatter),
+        *(Model, Settings, EvidenceWeights, WordWeights, ClassWeights, Plan),
+        *(Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
         *(calibration.Temperature, calibration.Isotonic, calibration.Curve),

@@ -107,7 +107,7 @@ class Tokens:
     def native(self) -> Any:
         """The settings as the kernel takes them."""
         least, most = self.characters or (0, 0)
-        stop = [_folded(word) for word in self.stop_words] if self.lower else list(self.stop_words)
+        stop = [word.casefold() if self.lower and self.words != "sklearn" else word for word in self.stop_words]
         return _native.cut(self.words, self.lower, *self.ngrams, least, most, self.hashed or 0, stop)
 
     def cut(self, text: str) -> list[str]:
@@ -141,10 +141,6 @@ class Tokens:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _folded(word: str) -> str:
-    return word.casefold()
 
 
 def decoded(token: bytes) -> str:

@@ -573,3 +573,40 @@ def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) ->
 def test_the_model_is_readable_without_the_estimator(home: Path) -> None:
     model = storage.read(home / "birds.tally")
     assert model.tally.class_weight.tolist() == [152, 68, 124]
+
+
+# ------------------------------------------------------------------------------------------------ report
+
+
+def test_report_writes_one_page(home: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    found = run("report", *at(home, "birds.tally"), "--data", *at(home, "birds.parquet"), "-o", str(page))
+    assert found.returncode == 0, found.stderr
+    assert found.stderr.startswith(f"written to {page}, ")
+    assert "say much the same within the classes" in found.stdout
+    html = page.read_text(encoding="utf-8")
+    assert "<title>Which species?</title>" in html
+    assert "98.3%" in html  # by leave-one-out
+    again = run("report", *at(home, "birds.tally"), "-o", str(page), "--title", "Birds & <beaks>", "--json")
+    assert json.loads(again.stdout)["evaluation"] is None
+    assert "<title>Birds &amp; &lt;beaks&gt;</title>" in page.read_text(encoding="utf-8")
+
+
+def test_report_refuses_rows_that_were_not_learned_unless_told(home: Path, tmp_path: Path) -> None:
+    wrong, page = tmp_path / "wrong.csv", tmp_path / "report.html"
+    lines = (home / "birds.csv").read_text(encoding="utf-8").replace("Gentoo", "Chinstrap")
+    wrong.write_text(lines, encoding="utf-8")
+    failed("report", *at(home, "birds.tally"), "--data", str(wrong), "-o", str(page), message="(--test)")
+    assert not page.exists()
+    found = run("report", *at(home, "birds.tally"), "--data", str(wrong), "-o", str(page), "--test", "--json")
+    assert json.loads(found.stdout)["evaluation"]["method"] == "test"
+
+
+def test_explain_draws(home: Path) -> None:
+    found = run("explain", *at(home, "birds.tally"), "island=Dream", "bill_length_mm=48", "--plot")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("log odds of Chinstrap against ")
+    assert "island = Dream" in found.stdout
+    both = run("explain", *at(home, "birds.tally"), "island=Dream", "--plot", "--work")
+    assert "P(value | class)" in both.stdout
+    assert "log odds of" in both.stdout

@@ -109,7 +109,7 @@ def test_sections_are_reached_without_losing_what_was_set(browser: Any, penguins
     assert page.get_by_label("island", exact=True).input_value() != ""
     section = Page(browser, f"{penguins[0].as_uri()}#how-good")
     assert section.url.endswith("#how-good")
-    assert section.evaluate("window.scrollY") > 0
+    section.wait_for_function("window.scrollY > 0")  # it scrolls smoothly
     section.get_by_label("island", exact=True).select_option("Dream")
     assert section.url.endswith("#island=Dream")
     assert page.wrong == section.wrong == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import tallybayes
-from tallybayes import NaiveBayes, TextNB, Tokens
-from tallybayes.errors import DataError, NotAvailableError, SchemaError, SettingError, UnlearnError
+from tallybayes import NaiveBayes, TextNB, Tokens, planning, storage
+from tallybayes.errors import DataError, ModelFileError, NotAvailableError, SchemaError, SettingError, UnlearnError
+from tallybayes.tokens import Vocabulary
 
 TEXTS = [
     *("win cash now", "lunch at noon?", "cash prize, win win", "see you at lunch", "free prize now", "at noon then"),
@@ -348,3 +350,49 @@ def test_texts_are_drawn_as_bags_of_words() -> None:
     assert len(texts["text"]) == len(y) == 5
     with pytest.raises(NotAvailableError, match="hashed"):
         TextNB(hashed=5).fit(TEXTS, Y).sample()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "expected"), [(None, 1.0), (0.3, 0.3), ({"from": 3.0}, 1.0), ({"body": 0.2}, 0.2), ("auto", 1.0)]
+)
+def test_the_pseudocount_of_words_is_their_own(alpha: Any, expected: float) -> None:
+    model = NaiveBayes(classical=True, alpha=alpha).fit(mails(), target="spam")
+    assert model.model_.settings.families["multinomial:body"].alpha == expected
+
+
+def test_left_out_texts_choose_the_pseudocount() -> None:
+    chosen = NaiveBayes().fit(mails(200), target="spam").model_.settings.families["complement:body"].alpha
+    assert np.ravel(chosen)[0] in planning.ALPHAS
+    told = NaiveBayes(alpha={"body": 0.3}).fit(mails(200), target="spam").model_.settings.families["complement:body"]
+    assert np.ravel(told.alpha)[0] == 0.3
+
+
+def test_unlabelled_rows_with_text_and_components() -> None:
+    table = mails(200)
+    y = table.pop("spam").astype(object)
+    y[20:] = None
+    for components in (1, 2):
+        model = NaiveBayes(unlabelled="em", components_per_class=components).fit(table, y)
+        assert model.score(table[20:], np.arange(20, 200) % 2 == 0) > 0.95
+
+
+@pytest.mark.parametrize("damage", ["order", "utf8", "starts", "tokens", "hash"])
+def test_damaged_vocabularies_are_refused_when_a_file_is_read(damage: str, tmp_path: Path) -> None:
+    model = TextNB(**PLAIN, hashed=4 if damage == "hash" else None).fit(TEXTS, Y).model_
+    (column,), path = model.schema.columns, tmp_path / "damaged.tally"
+    words: Any = column.levels
+    if damage == "order":
+        words = Vocabulary(words.text[::-1].copy(), words.start)
+    elif damage == "utf8":
+        text = words.text.copy()
+        text[-1] = 255
+        words = Vocabulary(text, words.start)
+    elif damage == "starts":
+        words = Vocabulary(words.text, words.start + 1)
+    elif damage == "hash":
+        words = range(17)
+    column = replace(column, levels=words, tokens=None if damage == "tokens" else column.tokens)
+    schema = replace(model.schema, columns=(column,))
+    storage.write(replace(model, tally=replace(model.tally, schema=schema)), path)
+    with pytest.raises(ModelFileError, match=r"column 'text'|other levels"):
+        storage.read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import mailbox
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tallybayes import datasets
+from tallybayes.errors import DataError
 from tallybayes.mail.boxes import places, split
 from tallybayes.mail.message import document
 from tallybayes.mail.reading import documents
@@ -79,3 +81,12 @@ def test_processes_do_not_change_the_documents(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
         places(["no such file"])
+
+
+def test_a_compressed_mailbox_is_not_taken_for_a_message(tmp_path: Path) -> None:
+    (tmp_path / "box.gz").write_bytes(gzip.compress(letter("ham", 1)))
+    with pytest.raises(DataError, match="compressed; unpack it first"):
+        places([tmp_path / "box.gz"])
+    notes: list[str] = []
+    assert places([tmp_path], notes.append) == []
+    assert len(notes) == 1

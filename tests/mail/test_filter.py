@@ -10,7 +10,7 @@ import pytest
 
 from tallybayes import datasets, storage
 from tallybayes.calibration import Temperature
-from tallybayes.errors import DataError, ModelFileError, UnlearnError
+from tallybayes.errors import DataError, ModelFileError, NotAvailableError, UnlearnError
 from tallybayes.families import Gaussian
 from tallybayes.mail import filter
 from tallybayes.mail.boxes import places
@@ -121,7 +121,7 @@ def test_a_few_messages_keep_the_usual_temperature(model: Model) -> None:
 def test_a_filter_is_an_ordinary_model_file(model: Model, tmp_path) -> None:
     storage.write(model, tmp_path / "mail.tally")
     again = storage.read(tmp_path / "mail.tally")
-    filter.check(again)
+    assert filter.adopted(again) is again
     assert same(again, model)
     assert filter.judge(again, NEW["ham"]) == filter.judge(model, NEW["ham"])
     assert "clues" in storage.summary(again)
@@ -130,9 +130,22 @@ def test_a_filter_is_an_ordinary_model_file(model: Model, tmp_path) -> None:
 def test_other_models_are_no_filters(model: Model) -> None:
     other = Model(Settings({"gaussian": Gaussian()}), Tally.of(np.array([[1.0], [2.0]]), ["ham", "spam"], Gaussian()))
     with pytest.raises(ModelFileError, match="none of mail"):
-        filter.check(other)
+        filter.adopted(other)
     with pytest.raises(ModelFileError, match="none of mail"):
-        filter.check(replace(model, tally=replace(model.tally, blocks={})))
+        filter.adopted(replace(model, tally=replace(model.tally, blocks={})))
+
+
+def test_merged_filters_have_the_usual_temperature(model: Model) -> None:
+    merged = replace(model, settings=replace(model.settings, calibration=None), tally=model.tally + model.tally)
+    assert filter.adopted(merged).settings.calibration == filter.TEMPERATURE
+    assert filter.adopted(merged).tally.class_weight.tolist() == [240.0, 240.0]
+
+
+def test_clues_have_no_table_to_export(model: Model) -> None:
+    from tallybayes.export.portable import Scorer
+
+    with pytest.raises(NotAvailableError, match="which words of 'message' are heard depends on the text"):
+        Scorer.of(model, texts=True)
 
 
 def test_evaluation_counts_what_became_of_the_messages() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tallybayes._native import TokenBag
 
 from tallybayes.mail import message
 from tallybayes.mail.charset import decoded, header_text, known
@@ -63,6 +67,19 @@ def test_verdicts_of_other_filters_are_not_heard() -> None:
     plain = b"Subject: hello\n\nwords\n"
     told = b"X-Spam-Status: Yes\nX-Bogosity: Spam\nX-Tallybayes: spam 1.0\nList-Post: <mailto:x@example.com>\n"
     assert tokens(told + plain) == tokens(plain)
+
+
+WORD = re.compile(r"[^\W_](?:[\w$'’.-]*[\w$%])?|\$+|!+")
+
+
+@settings(max_examples=300)
+@given(st.text(st.sampled_from("aZ09éÉß你٣²ⅷ_$'’.-%! \n\0\u0301"), max_size=60))
+def test_words_are_those_of_a_pattern(text: str) -> None:
+    bag = TokenBag()
+    bag.add_words("", text)
+    found = dict.fromkeys(WORD.findall(text.lower()))
+    want = [word if len(word) <= 24 else f"long:{min(len(word), 990) // 10}0" for word in found]
+    assert bag.document().split("\n") == (list(dict.fromkeys(want)) or [""])
 
 
 def test_bytes_with_and_without_a_charset() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import shutil
@@ -278,3 +279,22 @@ def test_names(path: Path, tmp_path: Path) -> None:
     index = http.get("/").text
     assert "<b>&x" not in index
     assert http.get("/models/%3Cb%3E%26x/schema").status_code == 200
+
+
+def test_a_body_that_never_comes_is_not_waited_for(path: Path) -> None:
+    answers: list[Any] = []
+
+    async def never() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
+
+    async def keep(message: Any) -> None:
+        answers.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/models/penguins/predict", "raw_path": b"", "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")], "http_version": "1.1",
+        "scheme": "http", "server": ("localhost", 8000), "client": ("127.0.0.1", 1), "root_path": "",
+    }  # fmt: skip
+    asyncio.run(create_app([path], body_seconds=0.05)(scope, never, keep))
+    assert answers[0]["status"] == 408

@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The commands of the spam filter have the codes of filters: 0 spam (or fine), 1 ham, 2 unsure, 3 any error.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    is_mail = "mail" in arguments[:2]
+    is_mail = next((word for word in arguments if not word.startswith("-")), "") == "mail"
     try:
         options = parser().parse_args(arguments)
     except SystemExit as usage:

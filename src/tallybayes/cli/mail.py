@@ -176,7 +176,10 @@ def _documents(messages: Sequence[Place | Loose], options: argparse.Namespace) -
         return [document(messages[0].read())]
     from tallybayes.mail.reading import documents
 
-    return list(documents(messages, getattr(options, "jobs", None)))
+    reading = documents(messages, options.jobs)
+    import tallybayes.mail.filter  # noqa: F401  what comes next, while other processes read
+
+    return list(reading)
 
 
 def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:

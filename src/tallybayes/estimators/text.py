@@ -268,6 +268,8 @@ def text_values(documents: Any) -> Values:
         raise DataError("expected a list of texts, got a single one; pass [text]")
     if isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1:
         raise DataError("expected a list of texts, got a table; pass one of its columns, or use NaiveBayes")
+    if isinstance(documents, list) and documents and set(map(type, documents)) == {str}:
+        return ArrayValues.of_texts(documents)
     values = _column(documents)
     if values.storage not in ("text", "empty"):
         raise DataError(f"expected a list of texts, got {values.value(0)!r}; convert what is no text to strings")

@@ -256,6 +256,8 @@ def to_json(model: Model, indent: int | None = None) -> str:
 
 def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     """The terms of a block with the place of their column; what adds nothing to any class is left out."""
+    if model.settings.weights is not None and model.settings.weights.by_class is not None:
+        raise NotAvailableError("a model whose weights differ by class is not written elsewhere; fit it with 'auto'")
     params, family = model.scoring[block], model.settings.families[block]
     places = model.tally.blocks[block].columns
     columns = [model.schema.columns[c] for c in places]
@@ -349,9 +351,13 @@ def _text(model: Model, block: str, params: Linear, family: Any) -> Text:
     column = model.texts[block]
     if column.tokens is None or not isinstance(column.levels, Vocabulary):
         raise NotAvailableError(f"the words of {column.name!r} are hashed, so they cannot be listed; use hashed=None")
+    if not isinstance(params, Linear):
+        raise NotAvailableError(
+            f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
+        )
     words = column.levels[:]
-    if block in model.known_words:
-        words = tuple(words[v] for v in model.known_words[block].tolist())
+    if block in model.words.known:
+        words = tuple(words[v] for v in model.words.known[block].tolist())
     slopes, offset = _slopes(params)
     binary = family.name == "bernoulli"
     if binary and params.veto is not None:

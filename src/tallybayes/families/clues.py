@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.batch import Array, Csr, Documents, Labels
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families._family import left_of
 from tallybayes.families._linear import Dense
 from tallybayes.tally import Counts
 
 NO_PROBABILITY = "clues rank classes, they are no probability of x; use the multinomial family for P(x)"
-SAME = 9  # decimals beyond which two clues are equally strong, so that rounding does not choose between them
 
 
 @dataclass(frozen=True)
@@ -48,33 +47,27 @@ class Hints:
 
 
 class Present(NamedTuple):
-    """The words of each document, row by row and in the order of the vocabulary."""
+    """The words of each document, row by row."""
 
-    row: NDArray[np.intp]
+    start: NDArray[np.int64]  # (n + 1,) first word of each document
     word: NDArray[Any]
-    n_rows: int
 
     @classmethod
     def of(cls, x: NDArray[Any] | Csr) -> Present:
         """The cells above zero."""
         if not isinstance(x, Csr):
             row, word = np.nonzero(Dense.of(x, 0.0, takes_holes=False).value)
-            return cls(row, word, len(x))
-        x = kernels.in_order(x)
+            return cls(np.searchsorted(row, np.arange(len(x) + 1)), word)
+        x = x if isinstance(x, Documents) else kernels.in_order(x)  # a document has each of its words once
         x.check_columns()
         there = np.asarray(x.data > 0.0)
-        return cls(np.repeat(np.arange(x.shape[0]), np.diff(x.start))[there], x.column[there], x.shape[0])
+        before = np.concatenate(([0], np.cumsum(there)))
+        return cls(before[x.start], x.column[there])
 
-    def strongest(self, heard: Array, most: int) -> NDArray[np.bool_]:
-        """Which words (nnz,) are among the ``most`` that say most for some class, given what each says (nnz, K)."""
-        chosen = np.zeros(len(self.row), dtype=bool)
-        for strength in np.round(heard, SAME).T:
-            for_it = np.flatnonzero(strength > 0.0)
-            ranked = for_it[np.lexsort((-strength[for_it], self.row[for_it]))]
-            row = self.row[ranked]
-            first = np.searchsorted(row, np.arange(self.n_rows))
-            chosen[ranked[np.arange(len(ranked)) - first[row] < most]] = True
-        return chosen
+    @property
+    def row(self) -> NDArray[np.intp]:
+        """The document of each word."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
 @dataclass(frozen=True)
@@ -125,24 +118,25 @@ class Clues:
     def contributions(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
         present = Present.of(x)
         heard = params.said[present.word]
-        chosen = present.strongest(heard, self.most)
-        parts = np.zeros((present.n_rows, params.count.shape[1], params.count.shape[0]))
+        chosen = kernels.strongest(heard, present.start, self.most)
+        parts = np.zeros((x.shape[0], params.count.shape[1], params.count.shape[0]))
         parts[present.row[chosen], :, present.word[chosen]] = params.power * heard[chosen]
         return parts
 
     def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
-        present, n_classes = Present.of(x), len(params.weight)
-        own = np.zeros((present.n_rows, n_classes))
-        own[np.arange(present.n_rows), labels.codes] = labels.weight
-        count = left_of(params.count[present.word], own[present.row])
-        weight = left_of(np.broadcast_to(params.weight, own.shape), own)
-        return params.power * self._score(present, said(count, weight[present.row], self.alpha))
+        present, own = Present.of(x), (np.arange(x.shape[0]), labels.codes)
+        row = present.row
+        weight = np.repeat(params.weight[None], x.shape[0], axis=0)
+        weight[own] = left_of(weight[own], labels.weight)
+        count, mine = params.count[present.word], (np.arange(len(row)), labels.codes[row])
+        count[mine] = left_of(count[mine], labels.weight[row])
+        return params.power * self._score(present, said(count, weight, self.alpha, row))
 
     def _score(self, present: Present, heard: Array) -> Array:
-        chosen = present.strongest(heard, self.most)
-        row, heard = present.row[chosen], heard[chosen]
-        columns = [np.bincount(row, weights=column, minlength=present.n_rows) for column in heard.T]
+        chosen = kernels.strongest(heard, present.start, self.most)
+        n_rows, row, heard = len(present.start) - 1, present.row[chosen], heard[chosen]
+        columns = [np.bincount(row, weights=column, minlength=n_rows) for column in heard.T]
         return np.stack(columns, axis=1).astype(np.float64, copy=False)
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
@@ -167,9 +161,13 @@ class Clues:
         return 1 << len(params.count)
 
 
-def said(count: Array, weight: Array, alpha: float) -> Array:
-    """What words say for each class against the mean of the classes (…, K); nothing where nobody used them."""
-    logs = np.log((count + alpha) / (weight + 2.0 * alpha))
-    logs -= logs.mean(axis=-1, keepdims=True)
-    logs[~count.any(axis=-1)] = 0.0
+def said(count: Array, weight: Array, alpha: float, row: NDArray[np.intp] | None = None) -> Array:
+    """What words (V, K) say for each class against the mean of the classes; nothing where nobody used them.
+
+    The weight of the classes is one for all words (K,), or that of each word's row (n, K).
+    """
+    logs, base = np.log(count + alpha), np.log(weight + 2.0 * alpha)
+    logs -= base if row is None else base[row]
+    logs -= logs.mean(axis=1, keepdims=True)
+    logs[~count.any(axis=1)] = 0.0
     return logs

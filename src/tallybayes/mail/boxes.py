@@ -15,7 +15,8 @@ MESSAGE = re.compile(rb"[\r\n]*(?:>?From |[!-9;-~]{1,76}[ \t]*:)")
 # A new message in an mbox: after an empty line "From", an address and a time, and then a header. Texts have lines that
 # begin with "From", too, and not every program that writes an mbox marks them.
 NEXT = re.compile(rb"\n\r?\n(?=From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?:[!-9;-~]{1,76}[ \t]*:|>From ))")
-BEGINNING = 2048  # bytes that tell what a file is
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zip, zstd
+BEGINNING = 4096  # bytes that tell what a file is
 
 Note = Callable[[str], None]
 
@@ -88,15 +89,13 @@ def places(paths: Iterable[str | os.PathLike[str]], note: Note = lambda text: No
     for given in paths:
         path = os.fspath(given)
         if not os.path.isdir(path):
-            found += _in_file(path)
+            found += _in_file(path, told=True)
             continue
         for file in _files(path):
             try:
-                with open(file, "rb") as opened:
-                    is_message = MESSAGE.match(opened.read(BEGINNING))
-                if is_message:
-                    found += _in_file(file)
-                else:
+                inside = _in_file(file, told=False)
+                found += inside
+                if not inside:
                     note(f"{file} is no message and is left out")
             except OSError as error:
                 note(f"{file} is left out: {error.strerror}")
@@ -116,14 +115,23 @@ def _files(directory: str) -> Iterator[str]:
                     yield path
 
 
-def _in_file(path: str) -> list[Place]:
+def _in_file(path: str, told: bool) -> list[Place]:
+    """The messages of a file; none where it does not look like one, unless it was told to be one."""
     with open(path, "rb") as file:
-        if file.read(5) != b"From ":
+        beginning = file.read(BEGINNING)
+        if not told and not MESSAGE.match(beginning):
+            return []
+        if beginning.startswith(PACKED):
+            raise DataError(f"{path} is compressed; unpack it first")
+        if not beginning.startswith(b"From "):
             return [Place(path)]
         if not file.seekable():
             raise DataError(f"{path} is a pipe; pass - to read a message from the standard input")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            starts = _starts(data)
+        if len(beginning) < BEGINNING:
+            starts = _starts(beginning)
+        else:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                starts = _starts(data)
     if len(starts) == 1:
         return [Place(path)]
     ends: Sequence[int | None] = [*starts[1:], None]

@@ -44,11 +44,9 @@ def read(path: str | os.PathLike[str]) -> Model:
         If the file is damaged, or a model of something else.
     """
     try:
-        model = storage.read(path)
+        return mail.adopted(storage.read(path))
     except FileNotFoundError:
         raise DataError(f"there is no database {os.fspath(path)} yet; mail train or mail learn makes one") from None
-    mail.check(model)
-    return model
 
 
 def create(model: Model, path: str | os.PathLike[str], wait: float = WAIT) -> None:

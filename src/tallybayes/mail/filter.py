@@ -169,11 +169,22 @@ def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:
     return model, np.exp(fitted.apply(raw))[:, 1]
 
 
-def check(model: Model) -> None:
-    """Refuse a model that is no filter."""
+def adopted(model: Model) -> Model:
+    """A model from a file as a filter, with the usual temperature if merging left it without one.
+
+    Raises
+    ------
+    ModelFileError
+        If it is a model of something else.
+    """
     columns = [(column.name, column.tokens) for column in model.schema.columns[:2]]
     if (columns, model.schema.classes, [*model.tally.blocks]) != ([(COLUMN.name, TOKENS)], CLASSES, [BLOCK]):
         raise ModelFileError("it is a model, but none of mail: mail train makes one")
+    return (
+        model
+        if model.settings.calibration
+        else replace(model, settings=replace(model.settings, calibration=TEMPERATURE))
+    )
 
 
 # ---------------------------------------------------------------------------------------------- judging

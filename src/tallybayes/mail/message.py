@@ -14,10 +14,10 @@ from contextlib import suppress
 from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
-from tallybayes.kernels import TokenBag
+from tallybayes._native import TokenBag  # not by way of kernels: processes that only read need no NumPy
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
@@ -27,6 +27,7 @@ MOST_PARTS = 100
 MOST_NESTED = 50  # mentions of multipart types: the parser's time grows with the depth times the lines
 MOST_TEXT = 1 << 18  # characters that are read, in all parts together
 MOST_HEADERS = 200
+LONGEST_NAME = 60  # characters of a header's name
 LONGEST_HEADER = 2000  # characters
 LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that are told apart
 
@@ -37,6 +38,7 @@ LINK_PARTS = re.compile(r"(?:([a-z]{1,12}):)?(?://)?(?:[^/@]{0,100}@)?([^/?#:]{0
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
 ZONE = re.compile(r"([+-]\d{4})\s*(?:\([^()]*\))?\s*$")
 
+ENCODING = "content-transfer-encoding"
 HEADERS_END = re.compile(rb"\n\r?\n")
 COMPOSED = re.compile(rb"(?i)multipart|message/")  # what has parts
 
@@ -84,12 +86,12 @@ def tokens(raw: bytes) -> list[str]:
 def document(raw: bytes) -> str:
     """The tokens of a message, one a line: what the model counts."""
     message, bag = parsed(raw), TokenBag()
-    for name, value in headers(message):
-        _add_header(bag, name, value)
-    for part, charset, text in texts(message):
-        _add_part(bag, part, charset)
-        if text:
-            _add_text(bag, part, text)
+    for name, value in islice(message.raw_items(), MOST_HEADERS):
+        _add_header(bag, *_read_as(name[:LONGEST_NAME]), value)
+    for part in parts(message):
+        _add_part(bag, part)
+        if part.text:
+            _add_text(bag, part)
     return bag.document()
 
 
@@ -133,33 +135,41 @@ def _beginning(raw: bytes) -> bytes:
     return raw[:end]
 
 
-def parts(message: Message) -> Iterator[Message]:
+class Part(NamedTuple):
+    """What a part says of itself, and its text; empty where it has none."""
+
+    kind: str
+    charset: str
+    encoding: str
+    file: str
+    text: str
+
+
+def parts(message: Message) -> Iterator[Part]:
     """The message and the parts in it, in their order."""
-    waiting = [message]
+    waiting, left = [message], MOST_TEXT
     for _ in range(MOST_PARTS):
         if not waiting:
             return
         part = waiting.pop()
-        yield part
         inside = part.get_payload()
         if isinstance(inside, list):
             waiting.extend(p for p in reversed(inside) if isinstance(p, Message))
+        described = _described(part, left)
+        left -= len(described.text)
+        yield described
 
 
-def texts(message: Message) -> Iterator[tuple[Message, str, str]]:
-    """Each part with its charset and its text, which are empty where it has none."""
-    left = MOST_TEXT
-    for part in parts(message):
-        charset = _told(part.get_content_charset)
-        text = _text(part, charset)[:left] if left > 0 and _is_text(part) else ""
-        left -= len(text)
-        yield part, charset, text
-
-
-def _is_text(part: Message) -> bool:
-    """Whether there is text to read; a multipart whose parts were not found is one text."""
-    kind = part.get_content_maintype()
-    return kind == "text" or (kind == "multipart" and isinstance(part.get_payload(), str))
+def _described(part: Message, most: int) -> Part:
+    told = {name.lower(): value for name, value in part.raw_items()}  # what is not there need not be parsed
+    typed = str(told.get("content-type", "")).lower()
+    kind = _told(part.get_content_type) if typed else part.get_default_type()
+    charset = _told(part.get_content_charset) if "charset" in typed else ""
+    encoding = _told(lambda: part.get(ENCODING)).lower() if ENCODING in told else ""
+    file = _told(part.get_filename) if "content-disposition" in told or "name" in typed else ""
+    # A multipart whose parts were not found is one text.
+    is_text = kind.startswith("text/") or (kind.startswith("multipart/") and not part.is_multipart())
+    return Part(kind, charset, encoding, file, _text(part, charset)[:most] if is_text and most > 0 else "")
 
 
 def _text(part: Message, charset: str) -> str:
@@ -184,30 +194,39 @@ def _told(ask: Callable[[], Any]) -> str:
 # ---------------------------------------------------------------------------------------------- tokens
 
 
-def headers(message: Message) -> Iterator[tuple[str, str]]:
-    """Names, in lower case, and values of the headers that count."""
-    for (name, value), _ in zip(message.raw_items(), range(MOST_HEADERS), strict=False):
-        name = header_text(name[:60]).lower()
-        if not SILENT.match(name):
-            yield name, header_text(str(value)[:LONGEST_HEADER])
-
-
-def _add_header(bag: TokenBag, name: str, value: str) -> None:
-    found, text = [f"header:{name}"], ""
+@lru_cache(maxsize=1024)
+def _read_as(name: str) -> tuple[str, str]:
+    """The name of a header in lower case, and how its value is read."""
+    name = header_text(name).lower()
+    if SILENT.match(name):
+        return name, "silent"
     if name in ADDRESSES:
+        return name, "addresses"
+    if name in HOSTS:
+        return name, "hosts"
+    if name in ("date", "message-id"):
+        return name, name
+    return name, "name" if MERE_NAMES.fullmatch(name) else "words"
+
+
+def _add_header(bag: TokenBag, name: str, how: str, raw: str) -> None:
+    if how == "silent":
+        return
+    found, text, value = [f"header:{name}"], "", header_text(str(raw)[:LONGEST_HEADER])
+    if how == "words":
+        text = value
+    elif how == "hosts":
+        found += _of_hosts(name, value)
+    elif how == "addresses":
         for user, domain in ADDRESS.findall(value.lower()):
             found += [f"{name}:{user}@{domain}", *_of_host(name, domain)]
         text = ADDRESS.sub(" ", value)
-    elif name in HOSTS:
-        found += _of_hosts(name, value)
-    elif name == "message-id":
+    elif how == "message-id":
         own, _, host = value.partition("@")
         found += [f"message-id:{_shape(own)}", *_of_hosts(name, host)]
-    elif name == "date":
+    elif how == "date":
         zone = ZONE.search(value)
         found.append(f"date:{zone[1] if zone else 'no-zone'}")
-    elif not MERE_NAMES.fullmatch(name):
-        text = value
     bag.add(found)
     bag.add_words(name, text)
 
@@ -231,21 +250,22 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))[:LONGEST_CODE]
 
 
-def _add_part(bag: TokenBag, part: Message, charset: str) -> None:
-    found = [f"type:{_told(part.get_content_type)[:60]}"]
-    if charset:
-        found.append(f"charset:{charset[:LONGEST_CODE]}")
-    if encoding := _told(lambda: part.get("content-transfer-encoding")).lower():
-        found.append(f"encoding:{header_text(encoding)[:LONGEST_CODE]}")
-    if name := header_text(_told(part.get_filename)[:LONGEST_HEADER]).lower():
+def _add_part(bag: TokenBag, part: Part) -> None:
+    found = [f"type:{part.kind[:60]}"]
+    if part.charset:
+        found.append(f"charset:{part.charset[:LONGEST_CODE]}")
+    if part.encoding:
+        found.append(f"encoding:{header_text(part.encoding)[:LONGEST_CODE]}")
+    if part.file:
+        name = header_text(part.file[:LONGEST_HEADER]).lower()
         bag.add_words("file", name)
         found.append(f"file:.{name.rpartition('.')[2][:8]}")
     bag.add(found)
 
 
-def _add_text(bag: TokenBag, part: Message, text: str) -> None:
-    links: Iterable[str] = ()
-    if part.get_content_subtype() == "html" or PAGE.match(text):
+def _add_text(bag: TokenBag, part: Part) -> None:
+    text, links = part.text, list[str]()
+    if part.kind == "text/html" or PAGE.match(text):
         text, links, tags = read_html(text)
         bag.add([f"html:{tag}" for tag in tags])
     text = text.lower()

@@ -17,28 +17,34 @@ CHUNK = 32  # messages that a process is given at a time
 def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[str]:
     """The documents of messages, in their order.
 
+    Where there are many, other processes begin to read them at once, not only when the first is asked for.
+
     Parameters
     ----------
     messages : sequence of Place or Loose
     n_jobs : int, optional
         Processes to read with; one for each core that this process may use if not given.
 
-    Yields
-    ------
-    str
+    Returns
+    -------
+    iterator of str
         The tokens of a message, one a line.
     """
     n_jobs = n_jobs or cores()
     if n_jobs == 1 or len(messages) < FEW:
-        yield from map(_document, messages)
-        return
+        return map(_document, messages)
     # Forked by a server that has no threads: those of this process would be cut off in the middle of their work.
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
-        context.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(n_jobs, context) as pool:
-        yield from pool.map(_document, messages, chunksize=CHUNK)
+        context.set_forkserver_preload([__name__, "selectolax.lexbor"])
+    pool = ProcessPoolExecutor(n_jobs, context)
+    return _until_read(pool, pool.map(_document, messages, chunksize=CHUNK))
+
+
+def _until_read(pool: ProcessPoolExecutor, found: Iterator[str]) -> Iterator[str]:
+    with pool:
+        yield from found
 
 
 def _document(place: Place | Loose) -> str:

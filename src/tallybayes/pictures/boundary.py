@@ -13,8 +13,9 @@ from tallybayes.families import DOCUMENTS
 from tallybayes.families._ellipsoids import Ellipsoids
 from tallybayes.families.gaussian import Normals
 from tallybayes.model import Model
-from tallybayes.pictures._model import listed, model_of, rows_of, rows_with_labels
-from tallybayes.pictures.columns import Curves, column_pictures
+from tallybayes.pictures._model import listed, rows_of, rows_with_labels, whole_classes
+from tallybayes.pictures.columns import column_pictures
+from tallybayes.pictures.shapes import Curves
 from tallybayes.schema import Level
 
 
@@ -96,7 +97,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     >>> w.round(3).tolist(), round(b, 3)
     ([4.0, 0.0], -12.0)
     """
-    data, model = rows_with_labels(model, data), model_of(model)
+    data, model = rows_with_labels(model, data), whole_classes(model, "a boundary")
     if set(model.tally.blocks) & DOCUMENTS:
         raise DataError("a bag of words has no two columns to draw; a model of numbers has")
     pictures = {p.column: p for p in column_pictures(model, data) if isinstance(p.shape, Curves)}

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.pictures._model import model_of, prior_of, rows_of, rows_with_labels
-from tallybayes.pictures.columns import ColumnPicture, _encoded, column_pictures
+from tallybayes.pictures.columns import column_pictures, encoded
+from tallybayes.pictures.shapes import ColumnPicture
 from tallybayes.schema import amount
 
 FEW = 20  # rows of a class that tell little
@@ -100,7 +101,7 @@ def _few(label: Any, weight: float) -> str:
 
 def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: int) -> list[Concern]:
     """Columns that repeat each other within the classes, by conditional mutual information."""
-    batch = _encoded(rows_of(model, data))
+    batch = encoded(rows_of(model, data))
     labels = batch.labels
     if labels is None or labels.codes is None:
         return []

@@ -15,8 +15,9 @@ import numpy as np
 from tallybayes.batch import Array
 from tallybayes.errors import DataError
 from tallybayes.families import DOCUMENTS
-from tallybayes.pictures._model import model_of, place_of
-from tallybayes.pictures.columns import Bars, ColumnPicture, Curves, column_pictures
+from tallybayes.pictures._model import place_of, whole_classes
+from tallybayes.pictures.columns import column_pictures
+from tallybayes.pictures.shapes import Bars, ColumnPicture, Curves
 from tallybayes.schema import Level
 
 MOST_VALUES = 9  # marks on the line of a column
@@ -125,7 +126,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     >>> round(chart.probability(-58 - 56 - 38 + 24), 2)
     0.28
     """
-    model = model_of(model)
+    model = whole_classes(model, "a nomogram")
     classes = model.schema.classes
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to compare")

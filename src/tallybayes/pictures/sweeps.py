@@ -12,7 +12,7 @@ from tallybayes.batch import Array
 from tallybayes.errors import DataError, SettingError
 from tallybayes.evaluate import Evaluation, score
 from tallybayes.model import Model
-from tallybayes.pictures._model import listed, model_of, place_of, prior_of, rows_of, rows_with_labels, spark
+from tallybayes.pictures._model import listed, place_of, prior_of, rows_of, rows_with_labels, spark, whole_classes
 from tallybayes.schema import Level, plural
 from tallybayes.tally import Tally, count
 
@@ -77,7 +77,7 @@ def prior_sweep(model: Any, row: Any, label: Level | None = None, points: int = 
     >>> sweep.label, round(sweep.learned, 3), round(sweep.found, 3), round(sweep.turning, 2)
     ('no', 0.357, 0.686, 0.21)
     """
-    model = model_of(model)
+    model = whole_classes(model, "a prior sweep")
     if isinstance(row, dict) and not any(isinstance(v, (list, tuple, np.ndarray)) for v in row.values()):
         row = [row]
     rows = rows_of(model, row)
@@ -168,7 +168,7 @@ def learning_curve(
     LearningCurve
     """
     data, test = rows_with_labels(model, data), None if test is None else rows_with_labels(model, test)
-    model = model_of(model)
+    model = whole_classes(model, "a learning curve")
     if getattr(data, "labels", None) is None or data.labels.codes is None:
         raise DataError(
             "a learning curve needs labelled rows: (X, y) for an estimator, or estimator.labelled_rows(X, y)"

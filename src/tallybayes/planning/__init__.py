@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.batch import Array, Batch, Csr
+from tallybayes.batch import Array, Batch, Csr, Documents, heard
 from tallybayes.errors import SettingError
 from tallybayes.families import DOCUMENTS, FAMILIES, Family, Gaussian, Hierarchical, Pair
 from tallybayes.infer import FAMILY_OF_KIND
@@ -23,10 +23,11 @@ from tallybayes.planning import pairs as pairing
 from tallybayes.planning import weights as weighing
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
+from tallybayes.planning.classes import ClassEvidence, learn_classes
 from tallybayes.planning.weights import LeftOut, held_out_losses, is_better, learn
 from tallybayes.planning.words import MOST_TERMS, WordEvidence, learn_words
 from tallybayes.schema import Column, Schema, block_of, plural
-from tallybayes.settings import EvidenceWeights, Settings, WordWeights
+from tallybayes.settings import ClassWeights, EvidenceWeights, Settings, WordWeights
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Block, Tally, count
 from tallybayes.tokens import Vocabulary
@@ -38,7 +39,7 @@ ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # pseudocounts of words that are tried
 TEXT_JUDGED = 20_000  # left-out texts, times classes, on which they are compared
 NO_WEIGHT = 1e-3  # pairs that weigh less are left out
 
-Weights = Literal["auto", "learn", "words"] | None
+Weights = Literal["auto", "learn", "words", "classes"] | None
 Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
 
 
@@ -75,6 +76,8 @@ def make(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None =
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
         plan, model = _made(batch, base, wishes, n_jobs)
+        if wishes.weights == "classes" and model.settings.weights is not None:
+            return _with_class_weights(plan, model, batch)
         if wishes.weights != "words" or model.settings.weights is None:
             return plan, model
         for name in [n for n, b in model.tally.blocks.items() if model.schema.columns[b.columns[0]].kind == "text"]:
@@ -275,7 +278,7 @@ def _with_word_weights(
     usual = given.columns[text.name]
     learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
     weights, levels = np.full(text.n_cells, usual), text.levels
-    weights[model.known_words.get(block, slice(None))] = learned
+    weights[model.words.known.get(block, slice(None))] = learned
     assert isinstance(levels, (Vocabulary, range))
     if isinstance(levels, Vocabulary):
         changed = np.abs(weights - usual) > NO_WEIGHT * usual
@@ -299,7 +302,7 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
     for first in range(0, sample.n_rows, WORDY):
         part = sample.rows(first, min(first + WORDY, sample.n_rows))
         assert part.labels is not None
-        entries, terms = model.words_without(block, part.blocks[block].x, part.labels)  # type: ignore[arg-type]
+        entries, terms = _words_without(model, block, part)
         said.append(terms.astype(np.float32, order="C"))
         documents.append(entries)
         if len(part.blocks) > 1:
@@ -309,6 +312,17 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
     data = np.concatenate([each.data for each in documents])
     x = Csr(data, column, start.astype(np.int64), documents[0].n_columns)
     return WordEvidence(np.concatenate(said), x, sample.labels, np.maximum(model.log_prior, -1e3), others)
+
+
+def _words_without(model: Model, block: str, part: Batch) -> tuple[Documents, Array]:
+    """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+    assert part.labels is not None
+    x: Any = model.words.left_behind(block, part.blocks[block].x, part.labels)
+    family: Any = model.settings.families[block]
+    if not hasattr(family, "each_word_without"):
+        raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+    labels = heard(x, part.labels)
+    return x, family.each_word_without(model.words.summary(block), model.parameters[block], x, labels)
 
 
 def _weight(model: Model, name: str) -> float:
@@ -374,6 +388,36 @@ def _heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, floa
         columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
         heard |= dict.fromkeys(columns, heard[columns[0]])
     return heard
+
+
+def _with_class_weights(plan: Plan, model: Model, batch: TableBatch) -> tuple[Plan, Model]:
+    """The plan and the model with weights that differ by class, if there are more than two and they gain by it."""
+    given, names = model.settings.weights, model.schema.names
+    assert given is not None
+    used = [p for p, c in enumerate(model.schema.columns) if given.columns.get(c.name, 1.0) and c.kind != "ignored"]
+    if model.n_classes < 3:
+        note = "two classes weigh alike: what one hears more of a column, the other hears less"
+        return replace(plan, notes=(*plan.notes, note)), model
+    sample = _thinned(batch, max(1000, min(LEARNED_ROWS, weighing.MOST_CELLS // (model.n_classes * len(names)))))
+    rows = replace(sample, schema=model.schema, places=plan.places(model.schema))
+    assert rows.labels is not None
+    assert rows.labels.codes is not None
+    said = np.empty((rows.n_rows, model.n_classes, len(used)), dtype=np.float32)
+    step = max(1, 4_000_000 // (model.n_classes * len(names)))
+    for first in range(0, rows.n_rows, step):
+        part: Batch = rows.rows(first, min(first + step, rows.n_rows))
+        parts = (model.contributions_without(part) * model.column_weights)[:, :, used]
+        said[first : first + part.n_rows] = parts - parts.mean(axis=1, keepdims=True)
+    evidence = ClassEvidence(said, np.maximum(model.prior_score, -1e3), rows.labels.codes, rows.labels.weight)
+    times = learn_classes(evidence)
+    if times is None:
+        note = "weights that differ by class would not improve held-out log loss: none"
+        return replace(plan, notes=(*plan.notes, note)), model
+    by_class = ClassWeights(tuple(names[p] for p in used), model.schema.classes, times)
+    record = replace(given, by_class=by_class)
+    note = f"weights of {plural(model.n_classes, 'class')} learned from {plural(rows.n_rows, 'row')}"
+    plan = replace(plan, weights=record, notes=(*plan.notes, note))
+    return plan, replace(model, settings=replace(model.settings, weights=record))
 
 
 # ---------------------------------------------------------------------------------------------- pairs

@@ -354,8 +354,9 @@ def _table(told: str, head: Sequence[str], rows: Sequence[Sequence[str]], number
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     tall = " tall" if len(rows) > 30 else ""
+    broad = ' class="broad"' if any(len(cell) > 40 for row in rows for cell in row) else ""
     named = escape(told, quote=True)
     return (
-        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{named}"><table><thead><tr>'
+        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{named}"><table{broad}><thead><tr>'
         f"{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
     )

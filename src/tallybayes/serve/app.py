@@ -6,6 +6,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -92,17 +93,13 @@ def create_app(
         if not length.isdecimal() or int(length) > max_bytes:
             raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
         parts, size = [], 0
-
-        async def read() -> None:
-            nonlocal size
-            async for part in request.stream():
-                size += len(part)
-                if size > max_bytes:
-                    raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
-                parts.append(part)
-
         try:
-            await asyncio.wait_for(read(), body_seconds)
+            async with asyncio.timeout(body_seconds):
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
+                    if size > max_bytes:
+                        raise HTTPException(413, f"the body is larger than {max_bytes:,} bytes; send less at a time")
         except TimeoutError:
             raise HTTPException(408, f"the body took longer than {body_seconds:g} seconds") from None
         return b"".join(parts)
@@ -340,7 +337,8 @@ def updated(loaded: Loaded, table: Any, body: Any) -> tuple[Model, Any]:
 def unlearned(loaded: Loaded, table: Any, body: Any) -> tuple[Model, Any]:
     """The model that never saw the rows, with a receipt."""
     batch = labelled_of(loaded.model, table, body, learning=False)
-    model = loaded.model.unlearn(batch)
+    less = loaded.model.unlearn(batch)
+    model = replace(less, tally=less.tally.trimmed())
     if not model.tally.class_weight.any():
         raise UnlearnError("nothing would be left of the model")
     assert batch.labels is not None

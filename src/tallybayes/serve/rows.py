@@ -91,6 +91,8 @@ def known(model: Model, table: Table) -> Table:
 
 def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: bool) -> TableBatch:
     """The same with labels; in learning new levels and classes are taken in."""
+    if getattr(model.settings.calibration, "group", None) is not None:
+        raise DataError("the classes of this model have several components, so it is neither judged nor changed here")
     labels = body.get("labels")
     if "label" in body and labels is None:
         labels = [body["label"]]

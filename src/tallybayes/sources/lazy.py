@@ -36,7 +36,11 @@ ENGINES = {"duckdb": "DuckDB relation", "polars": "Polars LazyFrame", "ibis": "I
 
 def is_lazy(data: Any) -> bool:
     """Whether the rows are in an engine that is asked for them."""
-    return isinstance(data, Lazy | nw.LazyFrame) or isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
+    try:
+        found = data if isinstance(data, Lazy) else nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:  # of a frame with two columns of one name, which is refused where it is read
+        return False
+    return isinstance(found, Lazy | nw.LazyFrame)
 
 
 @dataclass(frozen=True)

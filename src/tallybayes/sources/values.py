@@ -95,6 +95,15 @@ class ArrayValues(HoldsText):
         if kind == "O":
             self.storage = _storage_of(self.array)
 
+    @classmethod
+    def of_texts(cls, texts: list[str]) -> ArrayValues:
+        """Strings, all of them present: nothing has to be looked at."""
+        column = cls(np.empty(0, dtype=object))
+        column.array, column.storage = np.empty(len(texts), dtype=object), "text"
+        column.array[:] = texts
+        vars(column)["n_missing"] = 0
+        return column
+
     def __len__(self) -> int:
         return len(self.array)
 
