@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import polars as pl
+from polars import selectors as cs
 
 from tests.servers import needed
 
@@ -111,7 +112,7 @@ class Engines:
 
     def plain(self):
         """Without unsigned and very short integers, which databases lack."""
-        return self.frame.with_columns(pl.col("i8", "u8", "u16").cast(pl.Int32)).to_arrow()
+        return self.frame.with_columns(cs.by_name("i8", "u8", "u16", require_all=False).cast(pl.Int32)).to_arrow()
 
     def dask(self):
         client = self.request.getfixturevalue("dask_client")

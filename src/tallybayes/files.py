@@ -23,7 +23,7 @@ from tallybayes.sources import Tally
 from tallybayes.sources.columns import Overrides, inferred, matched, split_target
 from tallybayes.sources.files import LOOK, File, Progress, TypeConflict, is_file, known_column, open_file, quoted
 from tallybayes.sources.labels import encode, encode_labels, row_weights
-from tallybayes.sources.lazy import Lazy, count_lazy, is_lazy, survey_lazy
+from tallybayes.sources.lazy import Lazy, count_lazy, is_lazy, summed_tables, survey_lazy
 from tallybayes.sources.pushdown import (
     PUSHED,
     Mode,
@@ -156,7 +156,7 @@ def learn_file(
     why = {name: reason for name, reason in texts.items() if name not in told.kind}
     columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
     schema = Schema(columns, seen.classes)
-    schema = _with_chosen_words(file, schema, _target(file, target)) if isinstance(file, File) else schema
+    schema = _with_chosen_words(file, schema, _target(file, target))
     places = told.places(schema)
     usual = {block: FAMILIES[block.split(":")[0]]() for block in places}
     chosen = families(schema) if families is not None else usual
@@ -278,7 +278,7 @@ def _streamed(
 ) -> Tally:
     """Count batch after batch: the families do what no query can. Rows of an engine stay there."""
     if isinstance(file, Lazy):
-        return count_lazy(file, schema, places, families, target, weight)
+        return _counted_there(file, schema, places, families, target, weight)
     wanted = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
     extra = [] if weight is None else [known_column(file, weight, "weights")]
     names = [*dict.fromkeys([*wanted, target, *extra])]
@@ -292,6 +292,32 @@ def _streamed(
     if not total.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
     return replace(total, schema=replace(total.schema, columns=tuple(map(_told, schema.columns, total.schema.columns))))
+
+
+def _counted_there(
+    file: Lazy,
+    schema: Schema,
+    places: Mapping[str, Sequence[int]],
+    families: Mapping[str, Family],
+    target: str,
+    weight: str | None,
+) -> Tally:
+    """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
+    texts = {name: at for name, at in places.items() if schema.columns[at[0]].kind == "text"}
+    others = {name: at for name, at in places.items() if name not in texts}
+    tally = count_lazy(file, schema, others, families, target, weight)
+    if not texts:
+        return tally
+
+    def words_of_part(table: Table) -> Tally:
+        return count(with_own_words(labelled(table, schema, texts, target, weight)), families)
+
+    names = [schema.columns[at[0]].name for at in texts.values()]
+    found = summed_tables(file, [*dict.fromkeys([*names, target, *([weight] if weight else [])])], words_of_part)
+    columns = tuple(map(_told, schema.columns, found.schema.columns))
+    whole = replace(found.schema, columns=columns)
+    blocks = {**tally.align(whole).blocks, **found.blocks}
+    return Tally(whole, tally.align(whole).class_weight, {name: blocks[name] for name in places})
 
 
 def _told(before: Column, after: Column) -> Column:
@@ -325,13 +351,6 @@ def words_of(values: Values, tokens: Tokens) -> Vocabulary | range:
 def _texts(file: File | Lazy, names: Sequence[str], told: Overrides) -> dict[str, str]:
     """Columns of text, with the reason: those that were told, and what the first rows show to be sentences."""
     found = {name: "as told" for name in names if told.kind.get(name) == "text"}
-    if isinstance(file, Lazy):
-        if found:
-            raise DataError(
-                f"the words of column {next(iter(found))!r} cannot be counted in the engine of {file.name}; write the "
-                "rows to Parquet files and learn those, or collect them"
-            )
-        return {}
     unknown = [name for name in names if name not in {*told.kind, *told.family} and file.storage(name) == "text"]
     if unknown:
         some = file.first(LOOK, unknown).columns
@@ -341,11 +360,16 @@ def _texts(file: File | Lazy, names: Sequence[str], told: Overrides) -> dict[str
     return found
 
 
-def _with_chosen_words(file: File, schema: Schema, target: str) -> Schema:
+def _with_chosen_words(file: File | Lazy, schema: Schema, target: str) -> Schema:
     """The schema with the words that are frequent enough in the rows that have a label, which takes a look at all."""
     asked = [c for c in schema.columns if c.tokens is not None and c.tokens.is_chosen]
     if not asked:
         return schema
+    if isinstance(file, Lazy):
+        raise SettingError(
+            f"min_count and max_features choose words by a look at all rows, which stay in {file.name}; count all "
+            "words, or hash them, with Tokens(hashed=20)"
+        )
     total: dict[str, Counted] = {}
     for table in tables(file, [*(c.name for c in asked), target]):
         rows = labelled(table, schema, {}, target)

@@ -106,3 +106,24 @@ def test_a_model_is_fitted_where_the_rows_are(engines, frame, name):
     rows = frame.drop("label", "worth")
     agree = there.predict(rows) == here.predict(rows)
     assert agree.mean() > 0.97
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory, request):
+    rng, n = np.random.default_rng(1), 300
+    y = rng.integers(0, 2, n)
+    words = ["win", "cash", "now", "it's", "free"], ["see", "you", "at", "lunch", "now"]
+    texts = [" ".join(rng.choice(words[k], 1 + rng.poisson(5))) if rng.random() > 0.1 else None for k in y]
+    frame = pl.DataFrame({"body": texts, "yes": y == 1, "worth": rng.integers(0, 4, n) / 4})
+    frame = frame.with_columns(label=pl.Series([("spam", "mail")[k] for k in y]))
+    return Engines(frame, tmp_path_factory.mktemp("letters"), request)
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [(name, None) for name in ["parquet", *LAZY]] + [(name, "worth") for name in LAZY if name in FEW],
+)
+def test_words_are_the_same_wherever_the_texts_are(letters, name, weight):
+    options = {"target": "label", "weight": weight, "kind": {"body": "text"}, "drop": [] if weight else ["worth"]}
+    expected = Tally.of(letters["polars"], **options)
+    same(Tally.of(letters[name], **options), expected, 1e-9)
