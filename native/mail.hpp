@@ -17,7 +17,10 @@ class TokenBag {
   public:
     static constexpr std::size_t kLongestWord = 24;
 
-    void add(std::string_view token) { words_.place(token); }
+    void add(std::string_view token) {
+        token_.assign(token);
+        keep(token_.size());
+    }
 
     void add_words(std::string_view tag, std::string_view text) {
         token_.assign(tag);
@@ -29,9 +32,9 @@ class TokenBag {
             if (good_letters > kLongestWord) {
                 token_.resize(prefix);
                 token_ += "long:" + std::to_string(std::min<std::size_t>(good_letters, 990) / 10) + '0';
-                words_.place(token_);
+                keep(token_.size());
             } else if (letters) {
-                words_.place({token_.data(), good});
+                keep(good);
             }
             token_.resize(prefix);
             letters = good = good_letters = 0;
@@ -75,6 +78,12 @@ class TokenBag {
 
     WordList words_;
     std::string token_;  // the tag and the word that is being read
+
+    // The list reads a little beyond the end of a word.
+    void keep(std::size_t length) {
+        token_.reserve(token_.size() + kRoom);
+        words_.place({token_.data(), length});
+    }
 
     static Class class_of(std::uint32_t c) {
         static const auto ascii = [] {
