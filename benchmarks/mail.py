@@ -119,10 +119,10 @@ def spamassassin(bench: Bench) -> Iterator[Row]:
     root, count = messages(bench.quick)
     n_train, n_test = (sum(n for (part, _), n in count.items() if part == which) for which in ("train", "test"))
     seconds, _ = bench.best(lambda: bogofilter_train(root), lambda: our_train(root))
-    yield rate(f"train with {n_train:,} messages, messages/s", n_train, seconds, 981)
+    yield rate(f"train with {n_train:,} messages, messages/s", n_train, seconds)
     seconds, found = bench.best(lambda: bogofilter_classify(root), lambda: our_classify(root))
     assert all(len(each) == n_test for each in found)
-    yield rate(f"classify {n_test:,} messages, messages/s", n_test, seconds, 1091)
+    yield rate(f"classify {n_test:,} messages, messages/s", n_test, seconds)
     theirs, ours = map(figures, found)
     yield better("spam recall, default thresholds", theirs, ours, "recall", 0.95)
     yield count_of("false positives, default thresholds", theirs, ours, "false positives", 1)
@@ -131,10 +131,10 @@ def spamassassin(bench: Bench) -> Iterator[Row]:
     yield better("accuracy at one half", theirs, ours, "accuracy", 0.993)
 
 
-def rate(work: str, n: int, seconds: list[float], least: float) -> Row:
-    """Messages a second; the target is what bogofilter did where it was first measured."""
+def rate(work: str, n: int, seconds: list[float]) -> Row:
+    """Messages a second; the target is what bogofilter does in the same run."""
     theirs, ours = (n / each for each in seconds)
-    return Row(work, theirs, ours, ours / theirs, f"≥ {least:,}", ours >= least, "messages")
+    return Row(work, theirs, ours, ours / theirs, "≥ 1×", ours >= theirs, "messages")
 
 
 def better(work: str, theirs: dict[str, float], ours: dict[str, float], name: str, least: float) -> Row:
