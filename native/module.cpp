@@ -409,6 +409,15 @@ void bind_tokens(nb::module_& m) {
         require(rows(chosen) == rows(said), "one flag for each entry");
         tb::strongest(said.data(), start.data(), rows(start) - 1, cols(said), most, chosen.data());
     }, "said"_a.noconvert(), "start"_a.noconvert(), "most"_a, "chosen"_a.noconvert(), Release());
+    m.def("said_without", [](const Table<double>& count, const Vector<double>& weight, double alpha, const Starts& start, const Vector<std::int32_t>& word, const Codes& codes, const Vector<double>& weights,
+                             const Out& said) {
+        check_row_starts(start, rows(word));
+        require(rows(weight) == cols(count) && rows(said) == rows(word) && cols(said) == cols(count), "shapes do not fit");
+        require(rows(codes) == rows(start) - 1 && rows(weights) == rows(codes), "one label and weight for each row");
+        require(std::all_of(word.data(), word.data() + rows(word), [&](std::int32_t w) { return 0 <= w && w < rows(count); }), "a word is out of range");
+        require(std::all_of(codes.data(), codes.data() + rows(codes), [&](std::int32_t c) { return 0 <= c && c < cols(count); }), "a class is out of range");
+        return tb::said_without(count.data(), weight.data(), cols(count), alpha, start.data(), word.data(), rows(codes), codes.data(), weights.data(), said.data());
+    }, "count"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a, "start"_a.noconvert(), "word"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "said"_a.noconvert(), Release());
     nb::class_<tb::TokenBag>(m, "TokenBag")
         .def(nb::init<>())
         .def("add", [](tb::TokenBag& bag, const nb::list& tokens) {
@@ -419,6 +428,16 @@ void bind_tokens(nb::module_& m) {
             nb::list owners;
             bag.add_words(utf8_of(tag, owners), utf8_of(text, owners));
         }, "tag"_a, "text"_a)
+        .def("add_header", [](tb::TokenBag& bag, const nb::str& name, int how, const nb::str& value) {
+            require(0 <= how && how <= static_cast<int>(tb::TokenBag::How::date), "no such way to read a header");
+            nb::list owners;
+            bag.add_header(utf8_of(name, owners), static_cast<tb::TokenBag::How>(how), utf8_of(value, owners));
+        }, "name"_a, "how"_a, "value"_a)
+        .def("add_text", [](tb::TokenBag& bag, const nb::str& text, const nb::list& links) {
+            nb::list owners;
+            for (const nb::handle link : links) bag.add_link(utf8_of(link, owners));
+            bag.add_text(utf8_of(text, owners));
+        }, "text"_a, "links"_a)
         .def("document", [](const tb::TokenBag& bag) {
             const std::string lines = bag.document();
             return nb::steal<nb::str>(PyUnicode_DecodeUTF8(lines.data(), static_cast<Py_ssize_t>(lines.size()), "replace"));

@@ -471,12 +471,24 @@ def mail(rng: np.random.Generator) -> None:
         assert chosen.sum() <= 3 * 3 * 2
         refused(kernels.strongest, said, np.array([0, n + 1], dtype=np.int64), 2)
         refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2)
+        word, labels = np.zeros(n, dtype=np.int32), Labels.hard(np.zeros(3, dtype=np.int32))
+        count, weight = np.full((2, 3), 5.0), np.full(3, 9.0)
+        assert np.isfinite(kernels.said_without(count, weight, 0.5, start, word, labels)).all()
+        if n:
+            refused(kernels.said_without, count, weight, 0.5, start, word + np.int32(2), labels)
+        refused(kernels.said_without, count, weight[:2], 0.5, start, word, labels)
+        refused(kernels.said_without, count, weight, 0.5, start[:-1], word, labels)
     letters = list("aB1_$'’.-%! éÉßİΣ你\u0301\U0001f600\ud800\n")
     for length in (0, 1, 5, 40, 3000):
         bag = kernels._native.TokenBag()
         for tag in ("", "subject"):
             bag.add_words(tag, "".join(rng.choice(letters, size=length)))
             bag.add([tag, "x" * length])
+            for how in range(6):
+                bag.add_header(tag, how, "".join(rng.choice([*letters, "@", "a.b"], size=length)))
+            refused(bag.add_header, tag, 6, "")
+            link = "".join(rng.choice([*letters, "http://", "www.", "/", "@"], size=length))
+            bag.add_text(link, [link])
         assert isinstance(bag.document(), str)
 
 

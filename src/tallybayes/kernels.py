@@ -323,6 +323,16 @@ def strongest(said: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bo
     return chosen.view(np.bool_)
 
 
+def said_without(
+    count: Array, weight: Array, alpha: float, start: NDArray[np.int64], word: NDArray[Any], labels: Labels
+) -> Array:
+    """What each word (nnz,) of learned rows says for each class (nnz, K), as if its row had not been learned."""
+    said = np.empty((len(word), count.shape[1]))
+    words = word.astype(np.int32, copy=False)
+    _check_learned(_native.said_without(count, weight, alpha, start, words, labels.codes, labels.weight, said), 0)
+    return said
+
+
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
 
 

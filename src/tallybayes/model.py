@@ -355,12 +355,12 @@ class Model(Exports):
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, put the results together and warn of the rows nobody allows."""
-        step = batch.most_rows or CHUNK
+        threads = threads_for(batch.size * self.n_classes, n_jobs)
+        step = max(1, min(batch.most_rows or CHUNK, -(-batch.n_rows // threads)))
         if batch.n_rows <= step:
             out, forbidden = work(batch.rows(0, batch.n_rows), 0)
         else:
             self.scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
-            threads = threads_for(batch.size * self.n_classes, n_jobs)
             out, first, forbidden = None, 0, 0
             for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
                 if out is None:

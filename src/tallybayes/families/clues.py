@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.batch import Array, Csr, Documents, Labels
 from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.families._family import left_of
 from tallybayes.families._linear import Dense
 from tallybayes.tally import Counts
 
@@ -124,14 +123,9 @@ class Clues:
         return parts
 
     def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:
-        assert labels.codes is not None
-        present, own = Present.of(x), (np.arange(x.shape[0]), labels.codes)
-        row = present.row
-        weight = np.repeat(params.weight[None], x.shape[0], axis=0)
-        weight[own] = left_of(weight[own], labels.weight)
-        count, mine = params.count[present.word], (np.arange(len(row)), labels.codes[row])
-        count[mine] = left_of(count[mine], labels.weight[row])
-        return params.power * self._score(present, said(count, weight, self.alpha, row))
+        present = Present.of(x)
+        heard = kernels.said_without(params.count, params.weight, self.alpha, present.start, present.word, labels)
+        return params.power * self._score(present, heard)
 
     def _score(self, present: Present, heard: Array) -> Array:
         chosen = kernels.strongest(heard, present.start, self.most)
@@ -161,13 +155,9 @@ class Clues:
         return 1 << len(params.count)
 
 
-def said(count: Array, weight: Array, alpha: float, row: NDArray[np.intp] | None = None) -> Array:
-    """What words (V, K) say for each class against the mean of the classes; nothing where nobody used them.
-
-    The weight of the classes is one for all words (K,), or that of each word's row (n, K).
-    """
-    logs, base = np.log(count + alpha), np.log(weight + 2.0 * alpha)
-    logs -= base if row is None else base[row]
+def said(count: Array, weight: Array, alpha: float) -> Array:
+    """What words (V, K) say for each class against the mean of the classes; nothing where nobody used them."""
+    logs = np.log(count + alpha) - np.log(weight + 2.0 * alpha)
     logs -= logs.mean(axis=1, keepdims=True)
     logs[~count.any(axis=1)] = 0.0
     return logs

@@ -16,7 +16,7 @@ MESSAGE = re.compile(rb"[\r\n]*(?:>?From |[!-9;-~]{1,76}[ \t]*:)")
 # begin with "From", too, and not every program that writes an mbox marks them.
 NEXT = re.compile(rb"\n\r?\n(?=From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?:[!-9;-~]{1,76}[ \t]*:|>From ))")
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zip, zstd
-BEGINNING = 4096  # bytes that tell what a file is
+BEGINNING = 1 << 16  # bytes that tell what a file is; of most files, all
 
 Note = Callable[[str], None]
 
@@ -67,6 +67,8 @@ def split(data: bytes) -> list[bytes]:
 
 
 def _starts(data: bytes | mmap.mmap) -> list[int]:
+    if data.find(b"\nFrom ") < 0:  # much faster than the pattern
+        return [0]
     return [0, *(match.end() for match in NEXT.finditer(data))]
 
 
@@ -107,17 +109,22 @@ def _files(directory: str) -> Iterator[str]:
     inside = {"cur", "new"} <= set(os.listdir(directory))
     roots = [os.path.join(directory, name) for name in ("cur", "new")] if inside else [directory]
     for root in roots:
-        for at, below, names in os.walk(root):
-            below[:] = sorted(name for name in below if not name.startswith("."))
-            for name in sorted(names):
-                path = os.path.join(at, name)
-                if not name.startswith(".") and os.path.isfile(path):
-                    yield path
+        yield from _below(root)
+
+
+def _below(directory: str) -> Iterator[str]:
+    """Files of a directory and then those of the ones in it; links to directories are not followed."""
+    with os.scandir(directory) as inside:
+        entries = sorted((entry for entry in inside if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    yield from (entry.path for entry in entries if entry.is_file())
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
 
 
 def _in_file(path: str, told: bool) -> list[Place]:
     """The messages of a file; none where it does not look like one, unless it was told to be one."""
-    with open(path, "rb") as file:
+    with open(path, "rb", buffering=0) as file:  # a mailbox has many files, and little of each is read
         beginning = file.read(BEGINNING)
         if not told and not MESSAGE.match(beginning):
             return []

@@ -34,7 +34,8 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     for name in (known(charset), "utf-8"):
         try:
             if name is not None:
-                return SURROGATES.sub("\ufffd", data.decode(name))
+                text = data.decode(name)
+                return text if text.isascii() else SURROGATES.sub("\ufffd", text)
         except ValueError:
             continue
     return data.decode("cp1252", "replace")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tallybayes.errors import NotAvailableError
 
 MOST_TAGS = 10_000  # the time to build a tree grows with the square of its depth
-INLINE = re.compile(r"</?(?:b|i|u|s|em|strong|font|span|small|big|tt|blink|o:p|wbr)\b[^<>]*>", re.IGNORECASE)
+INLINE = re.compile(r"</?(?:[bius]|em|s(?:trong|pan|mall)|font|b(?:ig|link)|tt|o:p|wbr)\b[^<>]*>")
 ANY_TAG = re.compile(r"<[^<>]*>")
 UNSEEN = ["script", "style", "noscript", "template"]
 LINKS = "[href], [src], [action], [background]"
@@ -25,16 +25,16 @@ class Page(NamedTuple):
 
 
 def read_html(html: str) -> Page:
-    """Text, links and telling elements of a page.
+    """Text, links and telling elements of a page, in lower case.
 
     Tags inside words ("fr<b>ee</b>", "fr<!-- x -->ee") hide them from filters, not from readers: they are taken out.
 
     Examples
     --------
     >>> read_html("<p>Fr<!-- x -->ee<script>steal()</script><p><a href='http://example.com/a'>here</a>").text.split()
-    ['Free', 'here']
+    ['free', 'here']
     """
-    whole = INLINE.sub("", without_comments(html))
+    whole = INLINE.sub("", without_comments(html.lower()))
     if whole.count("<") > MOST_TAGS:
         return Page(unescape(ANY_TAG.sub(" ", whole)), [], ["too-many-tags"])
     tree = _parser()(whole)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from email.message import Message
 from email.parser import BytesHeaderParser
+from enum import IntEnum
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
 from tallybayes._native import TokenBag  # not by way of kernels: processes that only read need no NumPy
@@ -24,6 +25,7 @@ from tallybayes.mail.html import read_html
 MOST_BYTES = 1 << 20  # of a message that are looked at: an attachment of 50 MB says no more than its beginning
 MOST_LINES = 20_000
 MOST_PARTS = 100
+MOST_DEPTH = 10  # parts in parts that are read without the parser
 MOST_NESTED = 50  # mentions of multipart types: the parser's time grows with the depth times the lines
 MOST_TEXT = 1 << 18  # characters that are read, in all parts together
 MOST_HEADERS = 200
@@ -31,19 +33,12 @@ LONGEST_NAME = 60  # characters of a header's name
 LONGEST_HEADER = 2000  # characters
 LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that are told apart
 
-HOST = re.compile(r"(?<![a-z0-9_.-])(?:[a-z0-9_-]{1,63}\.){1,20}[a-z0-9-]{1,63}")
-ADDRESS = re.compile(r"([\w.+=-]{1,64})@((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})")
-LINK_END = re.compile(r"[^\s<>\"')\]]{1,300}")
-LINK_PARTS = re.compile(r"(?:([a-z]{1,12}):)?(?://)?(?:[^/@]{0,100}@)?([^/?#:]{0,255})")
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
-ZONE = re.compile(r"([+-]\d{4})\s*(?:\([^()]*\))?\s*$")
 
 ENCODING = "content-transfer-encoding"
 HEADERS_END = re.compile(rb"\n\r?\n")
-COMPOSED = re.compile(rb"(?i)multipart|message/")  # what has parts
+HEADER = re.compile(r"^([!-9;-~]+):[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)\n", re.MULTILINE)
 
-HOSTS = {"received", "in-reply-to", "references"}
-ADDRESSES = {"from", "reply-to", "return-path", "sender", "to", "cc", "delivered-to"}
 # Dates, codes and fixed phrases: their values never come again or say nothing, but that they are there is a token.
 MERE_NAMES = re.compile(
     r"lines|content-length|content-type|content-disposition|status|thread-index|mime-version|.*date|"
@@ -85,9 +80,11 @@ def tokens(raw: bytes) -> list[str]:
 
 def document(raw: bytes) -> str:
     """The tokens of a message, one a line: what the model counts."""
-    message, bag = parsed(raw), TokenBag()
-    for name, value in islice(message.raw_items(), MOST_HEADERS):
-        _add_header(bag, *_read_as(name[:LONGEST_NAME]), value)
+    headers, message = parsed(raw)
+    bag = TokenBag()
+    for name, value in islice(headers, MOST_HEADERS):
+        if heard := _read_as(name[:LONGEST_NAME]):
+            bag.add_header(*heard, header_text(str(value)[:LONGEST_HEADER]))
     for part in parts(message):
         _add_part(bag, part)
         if part.text:
@@ -98,34 +95,100 @@ def document(raw: bytes) -> str:
 # ---------------------------------------------------------------------------------------------- parts
 
 
-def parsed(raw: bytes) -> Message:
-    """The message as a tree of parts; one that would break the parser is headers and one text.
+class Parsed(NamedTuple):
+    """A message: its headers, and the tree of its parts."""
 
-    The parser is the standard one with its classic policy: it leaves headers as they are. The newer policies parse
-    them by grammar, which takes ten times as long and raises on charsets and addresses that real mail has.
-    """
+    headers: Iterable[tuple[str, Any]]
+    message: Message
+
+
+def parsed(raw: bytes) -> Parsed:
+    """Take a message apart; one that would break the parser is headers and one text."""
     raw = _beginning(raw)
     with suppress(*BROKEN):
-        end = HEADERS_END.search(raw)
-        if end is not None and not COMPOSED.search(raw, 0, end.start()):
-            message = email.message_from_bytes(raw[: end.end()])
-            if not message.get_payload():  # all of that was headers, and the rest is one piece
-                message.set_payload(raw[end.end() :].decode("ascii", "surrogateescape"))
-                return message
+        if found := well_formed(raw):
+            return found
+    message = by_parser(raw)
+    return Parsed(message.raw_items(), message)
+
+
+def by_parser(raw: bytes) -> Message:
+    """The tree of a message by the standard parser.
+
+    With its classic policy, which leaves headers as they are. The newer ones parse them by grammar, which takes ten
+    times as long and raises on charsets and addresses that real mail has.
+    """
+    with suppress(*BROKEN):
         if len(re.findall(rb"(?i)multipart/", raw)) <= MOST_NESTED:
             return email.message_from_bytes(raw)
-    try:
+    with suppress(*BROKEN):
         return BytesHeaderParser().parsebytes(raw)
-    except BROKEN:
-        whole = Message()
-        whole.set_payload(raw.decode("ascii", "surrogateescape"))
-        return whole
+    message = Message()
+    message.set_payload(raw.decode("ascii", "surrogateescape"))
+    return message
+
+
+def well_formed(raw: bytes, depth: int = 0) -> Parsed | None:
+    """The same at a stroke where all is as it should be, as in most mail; None where it takes a parser to tell.
+
+    Of its headers each part has only those that describe it: every question to it looks through all it has.
+    """
+    lines = b"\n" + raw  # a part that has no headers begins with an empty line
+    end = HEADERS_END.search(lines)
+    if end is None or depth == MOST_DEPTH:
+        return None
+    head = lines[1 : end.start() + 1].decode("ascii", "surrogateescape").replace("\r\n", "\n")
+    if head.startswith("From "):  # the envelope of an mbox
+        head = head.partition("\n")[2]
+    headers = HEADER.findall(head)
+    if len(headers) != head.count("\n") - head.count("\n ") - head.count("\n\t") or "\r" in head:
+        return None
+    message = Message()
+    for name, value in headers:
+        if name[:8].lower() == "content-":
+            message.set_raw(name, value)
+    small, body = head.lower(), lines[end.end() :]
+    if "multipart" not in small and "message/" not in small:
+        message.set_payload(body.decode("ascii", "surrogateescape"))
+    elif inside := _inside(message, body, depth):
+        message.set_payload(inside)
+    else:
+        return None
+    return Parsed(headers, message)
+
+
+def _inside(message: Message, body: bytes, depth: int) -> list[Message | str] | None:
+    """The parts of a composed message, if they are all well-formed."""
+    boundary = message.get_boundary()
+    if not boundary or message.get_content_maintype() != "multipart" or message.get_content_subtype() == "digest":
+        return None
+    if body.count(b"\r") != body.count(b"\r\n"):
+        return None
+    found = list[Message | str]()
+    for piece in _pieces(body, boundary.encode("ascii", "surrogateescape")):
+        part = well_formed(piece, depth + 1)
+        if part is None:
+            return None
+        found.append(part.message)
+    return found
+
+
+def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
+    """What lies between the lines of a boundary; the line end before such a line is a part of it."""
+    found, first = list[bytes](), None
+    for line in re.finditer(rb"^--" + re.escape(boundary) + rb"(--)?[ \t]*(?:\r?\n|\Z)", body, re.MULTILINE):
+        if first is not None:
+            found.append(body[first : line.start()].removesuffix(b"\n").removesuffix(b"\r"))
+        first = line.end()
+        if line[1] or len(found) == MOST_PARTS:
+            return found
+    return found if first is None else [*found, body[first:]]
 
 
 def _beginning(raw: bytes) -> bytes:
     """As much of a message as is looked at."""
     raw = raw[:MOST_BYTES]
-    if raw.count(b"\n") + raw.count(b"\r") <= MOST_LINES:
+    if len(raw) <= MOST_LINES or raw.count(b"\n") + raw.count(b"\r") <= MOST_LINES:
         return raw
     end = 0
     for count, match in enumerate(re.finditer(rb"\r\n|\r|\n", raw)):
@@ -166,7 +229,7 @@ def _described(part: Message, most: int) -> Part:
     kind = _told(part.get_content_type) if typed else part.get_default_type()
     charset = _told(part.get_content_charset) if "charset" in typed else ""
     encoding = _told(lambda: part.get(ENCODING)).lower() if ENCODING in told else ""
-    file = _told(part.get_filename) if "content-disposition" in told or "name" in typed else ""
+    file = _told(part.get_filename) if "name" in typed or "content-disposition" in told else ""
     # A multipart whose parts were not found is one text.
     is_text = kind.startswith("text/") or (kind.startswith("multipart/") and not part.is_multipart())
     return Part(kind, charset, encoding, file, _text(part, charset)[:most] if is_text and most > 0 else "")
@@ -194,60 +257,34 @@ def _told(ask: Callable[[], Any]) -> str:
 # ---------------------------------------------------------------------------------------------- tokens
 
 
+class How(IntEnum):
+    """How the value of a header is read; the numbers are the kernel's."""
+
+    NAME = 0  # not at all
+    WORDS = 1
+    HOSTS = 2
+    ADDRESSES = 3
+    MESSAGE_ID = 4  # how its code is written, and its host
+    DATE = 5  # its zone
+
+
 @lru_cache(maxsize=1024)
-def _read_as(name: str) -> tuple[str, str]:
-    """The name of a header in lower case, and how its value is read."""
+def _read_as(name: str) -> tuple[str, int] | None:
+    """The name of a header in lower case, and how its value is read; None where it is not heard."""
     name = header_text(name).lower()
     if SILENT.match(name):
-        return name, "silent"
-    if name in ADDRESSES:
-        return name, "addresses"
-    if name in HOSTS:
-        return name, "hosts"
-    if name in ("date", "message-id"):
-        return name, name
-    return name, "name" if MERE_NAMES.fullmatch(name) else "words"
+        return None
+    if name in READ_AS:
+        return name, READ_AS[name].value
+    return name, (How.NAME if MERE_NAMES.fullmatch(name) else How.WORDS).value
 
 
-def _add_header(bag: TokenBag, name: str, how: str, raw: str) -> None:
-    if how == "silent":
-        return
-    found, text, value = [f"header:{name}"], "", header_text(str(raw)[:LONGEST_HEADER])
-    if how == "words":
-        text = value
-    elif how == "hosts":
-        found += _of_hosts(name, value)
-    elif how == "addresses":
-        for user, domain in ADDRESS.findall(value.lower()):
-            found += [f"{name}:{user}@{domain}", *_of_host(name, domain)]
-        text = ADDRESS.sub(" ", value)
-    elif how == "message-id":
-        own, _, host = value.partition("@")
-        found += [f"message-id:{_shape(own)}", *_of_hosts(name, host)]
-    elif how == "date":
-        zone = ZONE.search(value)
-        found.append(f"date:{zone[1] if zone else 'no-zone'}")
-    bag.add(found)
-    bag.add_words(name, text)
-
-
-def _of_hosts(tag: str, text: str) -> list[str]:
-    return [token for host in HOST.findall(text.lower()) for token in _of_host(tag, host)]
-
-
-@lru_cache(maxsize=4096)  # mail comes from few hosts, and the same ones are in every header
-def _of_host(tag: str, host: str) -> tuple[str, ...]:
-    """The host and the domains that it lies in; of an address in numbers, the networks."""
-    labels = host.split(".")
-    if labels[-1].isdigit():
-        return tuple(f"{tag}:{'.'.join(labels[:n])}" for n in range(min(3, len(labels)), 1, -1))
-    domains = [f"{tag}:{'.'.join(labels[-n:])}" for n in range(min(5, len(labels)), 1, -1)]
-    return (*domains, f"{tag}:.{labels[-1]}") if domains else ()
-
-
-def _shape(text: str) -> str:
-    """How a code is written: programs that send mail differ in it."""
-    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))[:LONGEST_CODE]
+READ_AS = {
+    "message-id": How.MESSAGE_ID,
+    "date": How.DATE,
+    **dict.fromkeys(("received", "in-reply-to", "references"), How.HOSTS),
+    **dict.fromkeys(("from", "reply-to", "return-path", "sender", "to", "cc", "delivered-to"), How.ADDRESSES),
+}
 
 
 def _add_part(bag: TokenBag, part: Part) -> None:
@@ -268,26 +305,4 @@ def _add_text(bag: TokenBag, part: Part) -> None:
     if part.kind == "text/html" or PAGE.match(text):
         text, links, tags = read_html(text)
         bag.add([f"html:{tag}" for tag in tags])
-    text = text.lower()
-    bag.add(_of_links([*links, *_links(text)]))
-    bag.add_words("", text)
-
-
-def _links(text: str) -> Iterator[str]:
-    """Addresses of pages in a text of lower case; much faster than one pattern for all of them."""
-    for before, after in pairwise(text.split("://")):
-        if before.endswith(("http", "https", "ftp")) and (found := LINK_END.match(after)):
-            yield f"{before[-5:].rpartition('ftp')[1] or 'http'}://{found[0]}"
-    for after in text.split("www.")[1:]:
-        if found := LINK_END.match(after):
-            yield f"www.{found[0]}"
-
-
-def _of_links(links: Iterable[str]) -> list[str]:
-    found = []
-    for link in dict.fromkeys(links):
-        scheme, host = LINK_PARTS.match(link.strip().lower()).groups()  # type: ignore[union-attr]  # it always matches
-        if scheme:
-            found.append(f"link:{scheme}")
-        found += _of_host("link", host)
-    return found
+    bag.add_text(text, links)

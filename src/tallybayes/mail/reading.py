@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import BaseContext
 
 from tallybayes.mail.boxes import Loose, Place
 from tallybayes.mail.message import document
@@ -33,13 +36,23 @@ def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> I
     n_jobs = n_jobs or cores()
     if n_jobs == 1 or len(messages) < FEW:
         return map(_document, messages)
-    # Forked by a server that has no threads: those of this process would be cut off in the middle of their work.
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload([__name__, "selectolax.lexbor"])
-    pool = ProcessPoolExecutor(n_jobs, context)
+    pool = ProcessPoolExecutor(n_jobs, _context())
     return _until_read(pool, pool.map(_document, messages, chunksize=CHUNK))
+
+
+def _context() -> BaseContext:
+    """The quickest safe way to start processes.
+
+    A process that has no threads, as that of the command has none, is copied as it is. Otherwise the copies come from
+    a server that has none: threads of this process would be cut off in the middle of their work.
+    """
+    if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
+        return multiprocessing.get_context("fork")
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "selectolax.lexbor"])
+    return context
 
 
 def _until_read(pool: ProcessPoolExecutor, found: Iterator[str]) -> Iterator[str]:
