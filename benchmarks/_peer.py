@@ -86,8 +86,8 @@ class Khiops:
     The seconds that the process reports are those of fit and predict, without its start.
     """
 
-    def __init__(self, numeric: list[str], categorical: list[str]) -> None:
-        self.numeric = numeric
+    def __init__(self, numeric: list[str], categorical: list[str], **settings: Any) -> None:
+        self.numeric, self.settings = numeric, settings
 
     def fit(self, X: Any, y: Any) -> Self:
         self.learned = X, y
@@ -99,9 +99,11 @@ class Khiops:
             place = Path(folder)
             for name, table in (("train", self.learned[0]), ("test", X)):
                 table.to_csv(place / f"{name}.csv", index=False)
-            (place / "about.json").write_text(json.dumps({"numeric": self.numeric, "y": self.learned[1].tolist()}))
+            about = {"numeric": self.numeric, "settings": self.settings, "y": self.learned[1].tolist()}
+            (place / "about.json").write_text(json.dumps(about))
             script = Path(__file__).with_name("_khiops.py")
-            subprocess.run([os.environ["TALLYBAYES_KHIOPS"], script, folder], check=True, capture_output=True)
+            # It warns of every table from which it builds no tree; what makes it fail is shown.
+            subprocess.run([os.environ["TALLYBAYES_KHIOPS"], "-W", "ignore", script, folder], check=True)
             answer = json.loads((place / "answer.json").read_text())
         self.seconds = answer["seconds"]
         order = [answer["classes"].index(label) for label in self.classes_]

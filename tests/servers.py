@@ -5,6 +5,7 @@ import glob
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,12 @@ def postgres_server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def free_port():
+    """A port that nobody listens on, or did not a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
 @contextlib.contextmanager
 def spark_session():
     """A Spark session on a cluster of two workers on this machine, each a process of its own."""
@@ -82,6 +89,9 @@ def spark_session():
         "spark.driver.host": "127.0.0.1",
         "spark.log.level": "ERROR",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",  # lets clients in
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(free_port()),
     }
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests")
     for name, value in settings.items():

@@ -15,6 +15,7 @@ from tallybayes import NaiveBayes, Tally
 from tallybayes.errors import DataError
 from tests.engines import mixed_frame
 from tests.export.cases import CASES
+from tests.servers import needed
 
 ROWS = mixed_frame(400)
 pytestmark = pytest.mark.filterwarnings(
@@ -27,6 +28,19 @@ def rows(spark, tmp_path_factory):
     path = tmp_path_factory.mktemp("spark") / "rows.parquet"
     ROWS.write_parquet(path)
     return spark.read.parquet(str(path))
+
+
+@pytest.fixture(scope="module")
+def connect(spark):
+    """A client of the same cluster that has no Java of its own: all it knows is an address."""
+    try:
+        from pyspark.sql.connect.session import SparkSession
+    except ImportError:
+        needed("pyspark[connect]", False)
+    port = spark.conf.get("spark.connect.grpc.binding.port")
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +60,26 @@ def test_predictions_and_reasons_stand_beside_the_rows(rows, fitted):
     for k, label in enumerate(fitted.classes_):
         np.testing.assert_allclose(found.column(f"p_{label}").to_numpy(), expected[:, k], atol=1e-12)
     assert all(" = " in told for told in found.column("reasons").to_pylist())
+
+
+def test_a_client_of_spark_connect_counts_learns_and_predicts_as_pandas(connect, tmp_path):
+    from tallybayes.spark import predict
+
+    some = ROWS.select("f32", "town", "mood", "label")
+    some.write_parquet(tmp_path / "rows.parquet")
+    frame = connect.read.parquet(str(tmp_path / "rows.parquet"))
+    np.testing.assert_array_equal(
+        Tally.of(frame.select("mood", "label"), target="label").class_weight,
+        Tally.of(some.to_pandas(), target="label").class_weight,
+    )
+    fitted = NaiveBayes(classical=True).fit(frame, target="label")
+    reference = NaiveBayes(classical=True).fit(some.to_pandas(), target="label")
+    assert fitted.classes_.tolist() == reference.classes_.tolist()
+    found = predict(fitted, frame).toArrow()
+    ours = np.array([found.column(f"p_{label}").to_numpy() for label in reference.classes_]).T
+    expected = reference.predict_proba(some.drop("label").to_pandas())
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
+    assert found.column("prediction").to_pylist() == reference.classes_[expected.argmax(axis=1)].tolist()
 
 
 def test_a_stage_of_a_pipeline_is_fitted_saved_and_read(rows, tmp_path):

@@ -123,6 +123,7 @@ BAD = {
     "text for a number": (422, b'{"row": {"body_mass_g": "heavy"}}', "was learned as numbers, but holds text"),
     "a list in a cell": (422, b'{"row": {"body_mass_g": [1]}}', "column 'body_mass_g' holds a list"),
     "rows that are no objects": (422, b'{"rows": [1, 2]}', "a list of objects"),
+    "rows that are no list": (422, b'{"rows": true}', "a list of objects"),
     "columns of different lengths": (422, b'{"columns": {"sex": ["male"], "year": []}}', "differ in length"),
     "columns that are no lists": (422, b'{"columns": {"sex": "male"}}', "an object of lists"),
     "an endless number": (422, b'{"row": {"body_mass_g": 1e400}}', ""),

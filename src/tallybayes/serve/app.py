@@ -26,7 +26,7 @@ from tallybayes.model import Model
 from tallybayes.predictions import Answers, predict_file
 from tallybayes.report.page import policy
 from tallybayes.schema import amount
-from tallybayes.serve.describe import BODY, CSV, ERRORS, LABELLED, docs_page, index_page, with_names
+from tallybayes.serve.describe import BODY, COMPARED, CSV, ERRORS, LABELLED, docs_page, index_page, with_names
 from tallybayes.serve.guard import LOOPBACK, Guard, may
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry, Loaded, Store
@@ -118,8 +118,7 @@ def create_app(
         found = entry(name)
         body = parsed(request, await sent(request))
         loaded = found.current()
-        few = not (isinstance(body, dict) and ("columns" in body or len(body.get("rows") or ()) > INLINE))
-        answer = work(loaded, body) if few else await run_in_threadpool(work, loaded, body)
+        answer = await run_in_threadpool(work, loaded, body) if has_many(body) else work(loaded, body)
         return answer if isinstance(answer, Response) else told(answer)
 
     # ---------------------------------------------------------------------------------------- asking
@@ -150,7 +149,7 @@ def create_app(
             return await run_in_threadpool(scored_csv, found.current(), body, max_rows)
         return await call(name, request, lambda loaded, body: predicted(loaded.model, body, max_rows))
 
-    @app.post("/models/{name}/explain", responses=ERRORS, openapi_extra=BODY)
+    @app.post("/models/{name}/explain", responses=ERRORS, openapi_extra=COMPARED)
     async def explanation(name: str, request: Request) -> Response:
         """The evidence of each column for the prediction of one row."""
         return await call(name, request, lambda loaded, body: explained(loaded.model, body))
@@ -237,6 +236,12 @@ def html(content: str, asks: bool = False) -> Response:
     """A page, with what it may load; one with a script that asks the service may do that, too."""
     allowed = f"{policy(service=asks)}; frame-ancestors 'none'"
     return Response(content, media_type="text/html", headers={"Content-Security-Policy": allowed})
+
+
+def has_many(body: Any) -> bool:
+    """Whether a body, not yet checked, may hold so many rows that others should not wait for them."""
+    rows = body.get("rows") if isinstance(body, dict) else None
+    return (isinstance(body, dict) and "columns" in body) or (isinstance(rows, list) and len(rows) > INLINE)
 
 
 def about(entry: Entry) -> dict[str, Any]:

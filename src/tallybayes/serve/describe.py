@@ -17,9 +17,9 @@ FORMS = {
     "columns": {"type": "object", "additionalProperties": {"type": "array", "items": CELL}},
 }
 LABELS: dict[str, Any] = {
-    "labels": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
+    "labels": {"type": ["array", "null"], "items": {"type": ["string", "number", "boolean"]}},
     "label": {"type": ["string", "number", "boolean"], "description": "of a single row"},
-    "weight": {"type": "array", "items": {"type": "number", "minimum": 0}},
+    "weight": {"type": ["array", "null"], "items": {"type": "number", "minimum": 0}},
 }
 
 
@@ -34,7 +34,8 @@ def _body(more: dict[str, Any], csv: bool = False) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-BODY = _body({"against": {"type": ["string", "number", "boolean"]}}, csv=True)
+BODY = _body({}, csv=True)
+COMPARED = _body({"against": {**CELL, "description": "the class to compare with; null: the next likeliest"}})
 LABELLED = _body(LABELS)
 CSV: dict[int | str, Any] = {200: {"content": {"application/json": {}, "text/csv": {}}}}
 TROUBLE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}

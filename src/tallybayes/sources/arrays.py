@@ -36,8 +36,11 @@ def is_array(data: Any) -> bool:
 
 
 def is_sparse(data: Any) -> bool:
-    """Whether the data is a SciPy sparse matrix; asked without importing SciPy, which is slow."""
-    return hasattr(data, "tocsr") and hasattr(data, "nnz")
+    """Whether the data is a SciPy sparse matrix; asked without importing SciPy, which is slow.
+
+    Its class is asked: a frame of Spark Connect has every attribute, as a column that may be there.
+    """
+    return hasattr(type(data), "tocsr") and hasattr(type(data), "nnz")
 
 
 def tally_array(
