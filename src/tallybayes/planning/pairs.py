@@ -24,7 +24,6 @@ from tallybayes.planning.weights import PULL
 from tallybayes.schema import Column
 from tallybayes.tally import Counts
 
-MOST_PAIRS = 100  # kept
 MOST_COLUMNS = 64  # that are paired, the most telling ones
 MOST_CELLS = 4096  # combinations of a pair
 EVEN = 8  # bins of a number that tells nothing by itself
