@@ -18,12 +18,13 @@ from __future__ import annotations
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from tallybayes.batch import thinned
 from tallybayes.families import DOCUMENTS
 from tallybayes.model import Model
 from tallybayes.plan import Plan
 from tallybayes.planning.classes import with_class_weights
 from tallybayes.planning.columns import read_columns
-from tallybayes.planning.left_out import LEARNED_ROWS, MOST_CELLS, left_out, thinned
+from tallybayes.planning.left_out import LEARNED_ROWS, MOST_CELLS, left_out
 from tallybayes.planning.paired import with_pairs
 from tallybayes.planning.pseudocounts import ALPHAS, with_pseudocount
 from tallybayes.planning.reading import Pairs, Reading, Weights, Wishes

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array
-from tallybayes.planning.left_out import LEARNED_ROWS, MOST_CELLS, evidence_without, thinned
+from tallybayes.batch import Array, thinned
+from tallybayes.planning.left_out import LEARNED_ROWS, MOST_CELLS, evidence_without
 from tallybayes.planning.reading import Reading
 from tallybayes.planning.weights import is_better
 from tallybayes.schema import plural

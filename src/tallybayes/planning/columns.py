@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Array
+from tallybayes.batch import Array, thinned
 from tallybayes.families import FAMILIES, Family, Gaussian, Hierarchical
 from tallybayes.infer import FAMILY_OF_KIND
 from tallybayes.model import Model
 from tallybayes.plan import NUMERIC, Plan
 from tallybayes.planning.bins import fine_edges
 from tallybayes.planning.choice import Choice, Judge, candidates, choose, described
-from tallybayes.planning.left_out import JUDGED_ROWS, thinned
+from tallybayes.planning.left_out import JUDGED_ROWS
 from tallybayes.planning.reading import Reading, Wishes
 from tallybayes.schema import Column, Schema, block_of
 from tallybayes.settings import Settings

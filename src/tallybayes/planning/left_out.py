@@ -115,12 +115,6 @@ def losses_of(against: Array) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
 
 
-def thinned(batch: TableBatch, most: int) -> TableBatch:
-    """At most so many rows, evenly spread."""
-    step = max(1, -(-batch.n_rows // most))
-    return batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
-
-
 def evidence_without(model: Model, rows: TableBatch) -> Iterator[tuple[slice, Array]]:
     """Log P(x_d | y), shape (m, K, D), of learned rows, each left out, a slice of the rows at a time."""
     step = max(1, CHUNK_CELLS // max(model.n_classes * len(model.schema.columns), 1))

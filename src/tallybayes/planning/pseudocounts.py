@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.batch import thinned
 from tallybayes.model import Model
-from tallybayes.planning.left_out import left_out, thinned
+from tallybayes.planning.left_out import left_out
 from tallybayes.planning.reading import Reading
 from tallybayes.planning.weights import learn
 from tallybayes.schema import Schema, block_of

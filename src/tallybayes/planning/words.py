@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Batch, Csr, Documents, Labels, heard
+from tallybayes.batch import Array, Batch, Csr, Documents, Labels, heard, thinned
 from tallybayes.errors import SettingError
 from tallybayes.model import WORDY, Model
 from tallybayes.parallel import map_rows, threads_for
-from tallybayes.planning.left_out import LEARNED_ROWS, thinned
+from tallybayes.planning.left_out import LEARNED_ROWS
 from tallybayes.planning.reading import Reading
 from tallybayes.schema import plural
 from tallybayes.settings import WordWeights
