@@ -16,7 +16,16 @@ from tallybayes.model import Model
 from tallybayes.plan import Plan
 from tallybayes.planning.columns import fine_edges_of
 from tallybayes.planning.left_out import LeftOut, left_out
-from tallybayes.planning.pairs import MOST_COLUMNS, Candidate, Grid, pair_column, part_of, screened, with_reason
+from tallybayes.planning.pairs import (
+    MOST_COLUMNS,
+    Candidate,
+    Grid,
+    joining_words,
+    pair_column,
+    part_of,
+    screened,
+    with_reason,
+)
 from tallybayes.planning.reading import Reading, Wishes
 from tallybayes.planning.weights import Weighed, heard, held_out_losses, is_better, learn
 from tallybayes.schema import Column, Schema, plural
@@ -162,7 +171,8 @@ class _Pairs:
 
     @classmethod
     def counted(cls, grid: Grid, found: list[Candidate], batch: TableBatch, base: Model, n_jobs: int | None) -> _Pairs:
-        columns = tuple(with_reason(pair_column(grid.parts[c.left], grid.parts[c.right]), c.gain) for c in found)
+        words, parts = joining_words(base.schema.names), grid.parts
+        columns = tuple(with_reason(pair_column(parts[c.left], parts[c.right], words), c.gain) for c in found)
         families: dict[str, Any] = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
         plan, schema = Plan(families), Schema(columns, base.schema.classes)
         settings, places = plan.settings(schema, base.settings), plan.places(schema)
