@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.pictures import Boundary
 from tallybayes.pictures._model import model_of, rows_of, rows_with_labels
-from tallybayes.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.errors import DataError
 from tallybayes.pictures import Bars, Curves
-from tallybayes.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

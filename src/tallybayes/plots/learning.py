@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.pictures import EMPath, LearningCurve
-from tallybayes.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.pictures import Nomogram
 from tallybayes.pictures.nomogram import SCALE, round_numbers
-from tallybayes.plots import _style as style
 from tallybayes.schema import Level
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.errors import DataError
 from tallybayes.explain import Explanation, explain, shown
 from tallybayes.pictures import PriorSweep
 from tallybayes.pictures._model import model_of, rows_of
-from tallybayes.plots import _style as style
 from tallybayes.schema import Level
 
 if TYPE_CHECKING:

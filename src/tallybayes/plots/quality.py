@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import tallybayes.plots._style as style
 from tallybayes.errors import DataError
 from tallybayes.evaluate import Evaluation, leave_one_out
 from tallybayes.pictures._model import model_of, rows_with_labels
-from tallybayes.plots import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
