@@ -77,7 +77,7 @@ def _weighed(read: Reading, batch: TableBatch, base: Settings, wishes: Wishes, n
     used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
     names, texts = [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
     cells = read.model.n_classes * (len(used) + wishes.most_pairs + TEXT_CELLS * len(texts))
-    sample = thinned(batch, min(LEARNED_ROWS, max(MOST_CELLS // cells, 1000)))
+    sample = thinned(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
     for name in texts:
         if name in wishes.smoothed:
             read = with_pseudocount(read, sample, base, name)
