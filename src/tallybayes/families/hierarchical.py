@@ -29,6 +29,7 @@ class Hierarchical(OfLevels):
 
     Examples
     --------
+    >>> import numpy as np
     >>> family = Hierarchical(strength=2.0)
     >>> x = Codes(np.array([[0], [1], [1], [1]]), np.array([2]))
     >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1, 1], np.int32)), 2))
