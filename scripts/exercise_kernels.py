@@ -20,6 +20,7 @@ from tallybayes.tokens import Tokens, Vocabulary
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
 K = 3
+WRONG_SIGNATURE = "incompatible function arguments"  # how nanobind says so
 
 
 class Watch:
@@ -66,13 +67,29 @@ def merged(summary: Moments) -> Any:
 def refused(work: Callable[..., Any], *args: Any, error: type[Exception] = ValueError) -> None:
     """The call must end in an error, not in a crash or an answer.
 
-    A TypeError is no refusal unless it is asked for: it is also what a call with the wrong arguments ends in.
+    That a kernel has no such signature is no refusal: the call would then not have reached what looks for damage.
     """
+    refusal = refusal_of(work, *args, error=error)
+    if WRONG_SIGNATURE in refusal:
+        raise AssertionError(f"{getattr(work, '__name__', work)} is called with the wrong arguments: {refusal}")
+
+
+def refusal_of(work: Callable[..., Any], *args: Any, error: type[Exception]) -> str:
     try:
         work(*args)
-    except error:
-        return
+    except error as refusal:
+        return str(refusal)
     raise AssertionError(f"{getattr(work, '__name__', work)} took damaged input")
+
+
+def refuses_other_order(work: Callable[..., Any], *args: Any, at: int) -> None:
+    """A matrix that has to be in C order is taken, and the same in Fortran order is not.
+
+    Only a signature can say so; that the first call is answered shows that it is the order that is refused.
+    """
+    work(*args)
+    turned = *args[:at], np.asfortranarray(args[at]), *args[at + 1 :]
+    assert WRONG_SIGNATURE in refusal_of(work, *turned, error=TypeError)
 
 
 def floats(rng: np.random.Generator) -> None:
@@ -286,7 +303,7 @@ def damaged_sparse(rng: np.random.Generator) -> None:
     whole = Csr(np.array(data), np.array(column), np.array(start), 5)
     refused(kernels.event_sums, whole, Labels.hard(np.full(3, K, dtype=np.int32)), K, None)
     refused(kernels.event_sums, whole, hard(2, rng), K, None)
-    refused(kernels.sparse_scores, whole, np.ones((5, K), order="F"), None, error=TypeError)
+    refuses_other_order(kernels.sparse_scores, whole, np.ones((5, K)), None, at=1)
     damaged_left_out(whole, Labels.hard(np.full(3, K, dtype=np.int32)))
     damaged_left_out(whole, hard(2, rng))
     damaged_left_out(whole, Labels.hard(np.zeros(3, dtype=np.int32), np.full(3, 1e9)))  # rows heavier than all there is
@@ -349,7 +366,7 @@ def posteriors(rng: np.random.Generator) -> None:
         refused(kernels.best_class, two, log_prior, fallback)
         refused(kernels.normalise, two, log_prior, fallback, True)
     refused(kernels.best_class, np.zeros((3, 0)), np.zeros(0), np.zeros(0))
-    refused(kernels.normalise, np.zeros((3, 2), order="F"), np.zeros(2), np.zeros(2), True, error=TypeError)
+    refuses_other_order(kernels.normalise, np.zeros((3, 2)), np.zeros(2), np.zeros(2), True, at=0)
     for codes, own in (
         ([0, 1, 2], np.zeros(3)),
         ([0, -1, 0], np.zeros(3)),

@@ -2,6 +2,7 @@
 
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -18,6 +19,23 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
 )
 settings.load_profile("tallybayes")
+
+# Modules that cannot be imported without an extra, and a package of it. All others must be importable wherever the
+# suite runs, so that a mistake in an import is an error and not a doctest less.
+OF_EXTRAS = {("tallybayes", "spark.py"): "pyspark", ("tallybayes", "serve", "app.py"): "fastapi"}
+
+
+class Doctests:
+    """Leaves out the doctests of modules whose extra is not installed."""
+
+    @staticmethod
+    def pytest_ignore_collect(collection_path: Path) -> bool | None:
+        package = next((p for parts, p in OF_EXTRAS.items() if collection_path.parts[-len(parts) :] == parts), None)
+        return None if package is None or find_spec(package) else True
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Doctests())  # hooks of this file itself are asked about tests/ only
 
 
 @pytest.fixture(scope="session")

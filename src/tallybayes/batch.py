@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,7 +213,16 @@ class Rows(Protocol):
     @property
     def size(self) -> int: ...
     def rows(self, first: int, last: int) -> Batch: ...
-    def take(self, rows: NDArray[Any]) -> Rows: ...
+    def take(self, rows: NDArray[Any]) -> Self: ...
+
+
+SomeRows = TypeVar("SomeRows", bound=Rows)
+
+
+def thinned(rows: SomeRows, most: int) -> SomeRows:
+    """At most so many of the rows, evenly spread."""
+    step = max(1, -(-rows.n_rows // most))
+    return rows if step == 1 else rows.take(np.arange(0, rows.n_rows, step))
 
 
 class Encoded(NamedTuple):

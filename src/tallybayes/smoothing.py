@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Rows
+from tallybayes.batch import Array, Rows, thinned
 from tallybayes.errors import DataError
 from tallybayes.model import Model
 from tallybayes.tally import count
@@ -24,12 +24,6 @@ def with_alpha(model: Model, block: str, alpha: float) -> Model:
     family: Any = model.settings.families[block]
     families = {**model.settings.families, block: replace(family, alpha=alpha)}
     return replace(model, settings=replace(model.settings, families=families))
-
-
-def _thinned(batch: Rows) -> Rows:
-    """At most so many rows, evenly spread."""
-    step = max(1, -(-batch.n_rows // MOST_ROWS))
-    return batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
 
 
 def _judged(model: Model, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.int32], Array]:
@@ -64,7 +58,7 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
     """
     from scipy.optimize import minimize_scalar  # slow to import and seldom needed
 
-    rows = _thinned(batch)
+    rows = thinned(batch, MOST_ROWS)
     judged, codes, weight = _judged(model, rows)
     if not judged.any():
         return 1.0
@@ -106,7 +100,7 @@ def best_document_length(
     length : float or None
     model : Model
     """
-    rows = _thinned(batch)
+    rows = thinned(batch, MOST_ROWS)
     _, codes, weight = _judged(model, rows)
     own = np.arange(rows.n_rows), codes
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, load
 from tallybayes.batch import Labels
 from tallybayes.errors import SettingError
-from tallybayes.planning.pairs import BEYOND_CHANCE, Grid, pair_column, part_of, screened
+from tallybayes.planning.pairs import BEYOND_CHANCE, Grid, joining_words, pair_column, part_of, screened
 from tallybayes.schema import Column
 
 N = 500
@@ -120,6 +120,36 @@ def test_pairs_can_be_told():
     model = NaiveBayes(pairs=[("c", "a"), ("a", "b")]).fit(x, y)
     assert pairs_of(model) == ["c together with a", "a together with b"]
     assert model.score(x, y) > 0.93
+
+
+@pytest.mark.parametrize("pairs", ["auto", [("a", "b")]])
+def test_a_pair_is_not_called_what_a_column_is_called(pairs, tmp_path):
+    _, y, x = xor()
+    x["a together with b"] = x.pop("c")
+    model = NaiveBayes(pairs=pairs).fit(x, y)
+    assert pairs_of(model) == ["a taken together with b"]
+    assert model.score(x, y) > 0.93
+    assert {*x, *pairs_of(model)} == set(model.weights_.columns)
+    assert len(model.explain({name: column[0] for name, column in x.items()}).evidence) == 4
+    model.save(tmp_path / "model.tally")
+    assert_array_equal(load(tmp_path / "model.tally").predict_proba(x), model.predict_proba(x))
+    twice = model + model.blank().partial_fit(x, y)
+    assert_array_equal(twice.class_count_, 2 * model.class_count_)
+
+
+def test_pairs_of_columns_with_long_names_are_told_apart():
+    _, y, x = xor()
+    x = {"a": x["a"], "b together with c": x["b"], "a together with b": x["a"], "c": x["b"]}
+    told = [("a", "b together with c"), ("a together with b", "c")]
+    assert len(set(pairs_of(NaiveBayes(pairs=told).fit(x, y)))) == 2
+
+
+def test_the_words_between_two_columns_are_in_no_name():
+    names = ["a", "b"]
+    for taken in range(3):
+        words = joining_words(names)
+        assert words == "taken " * taken + "together with"
+        names.append(pair_column(Column("a", "category", ()), Column("b", "category", ()), words).name)
 
 
 @pytest.mark.parametrize("pairs", [0, [], ()])

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from tallybayes import NaiveBayes
-from tallybayes.planning.weights import FEW, PULL, PULLS, LeftOut, best_pull, held_out_losses, is_better, learn
+from tallybayes.planning.left_out import LeftOut
+from tallybayes.planning.weights import FEW, PULL, PULLS, best_pull, held_out_losses, is_better, learn
 
 
 def problem(seed):

@@ -6,8 +6,8 @@ import argparse
 import os
 from collections.abc import Callable
 
+import tallybayes.cli.mail_parser as mail_parser
 from tallybayes import __version__
-from tallybayes.cli import mail_parser
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
 MODULES: dict[str, str] = {}  # the module that runs a command

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from tallybayes.errors import DataError
@@ -67,6 +69,27 @@ def check_target(y: Any) -> NDArray[Any]:
                 "on, not a class; bin it, or turn it into text if these are labels"
             )
     return labels
+
+
+def check_lengths(n_rows: int, n_labels: int) -> None:
+    """Refuse labels of other rows."""
+    if n_rows != n_labels:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n_rows}, {n_labels}]")
+
+
+def warn_of_many_classes(n_classes: int, n_rows: int, stacklevel: int) -> None:
+    """Say so where a target looks like a number or a name."""
+    if 2 * n_classes > n_rows > 10:
+        warnings.warn(
+            f"The target has {n_classes} classes in {n_rows} rows, more than half: is it a label at all?",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """NumPy's dice for what scikit-learn calls a random state."""
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
 
 def _without_label(row: int) -> DataError:

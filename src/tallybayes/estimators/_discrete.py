@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from tallybayes import em
 from tallybayes.batch import Array, Batch, Rows
 from tallybayes.errors import NotAvailableError
-from tallybayes.estimators._base import BaseNB, given_prior
+from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators._fitted import given_prior
 from tallybayes.model import Model
 from tallybayes.settings import Prior, Settings
 from tallybayes.smoothing import best_alpha, with_alpha

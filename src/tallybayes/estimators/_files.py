@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from tallybayes import planning
 from tallybayes.errors import SettingError
-from tallybayes.estimators._checks import unchanged_on_error
+from tallybayes.estimators._checks import unchanged_on_error, warn_of_many_classes
 from tallybayes.files import Learned, learn_file, open_source, recounted
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.sources.files import Progress
@@ -53,13 +52,7 @@ def learn_into(
             estimator._choose_smoothing(rows)
             estimator._calibrate_on(rows)
     estimator._note_empty_columns()
-    n_classes, n_rows = len(learned.tally.schema.classes), sum(learned.n_rows)
-    if 2 * n_classes > n_rows > 10:
-        warnings.warn(
-            f"The target has {n_classes} classes in {n_rows} rows, more than half: is it a label at all?",
-            UserWarning,
-            stacklevel=3,
-        )
+    warn_of_many_classes(len(learned.tally.schema.classes), sum(learned.n_rows), stacklevel=4)
     return learned
 
 

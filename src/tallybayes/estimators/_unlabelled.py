@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from tallybayes import components, em
 from tallybayes.batch import Array, Batch, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.estimators._checks import check_lengths
 from tallybayes.model import Model
 from tallybayes.schema import Schema
 from tallybayes.sources.labels import is_hole, row_weights
@@ -127,10 +128,7 @@ class LearnsUnlabelled:
 
     def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Any:
         """Some rows of what the user passed."""
-        if _num_samples(X) != n_labels:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: [{_num_samples(X)}, {n_labels}]"
-            )
+        check_lengths(_num_samples(X), n_labels)
         return _safe_indexing(X, rows)
 
     # ------------------------------------------------------------------------------------------ learning

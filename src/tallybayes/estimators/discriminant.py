@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.batch import Array, Rows
-from tallybayes.errors import ColumnWarning, DataError, RankWarning
-from tallybayes.estimators._base import BaseNB, given_prior
+from tallybayes.errors import DataError, RankWarning
+from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators._fitted import given_prior
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.families.multinormal import Multinormal
 from tallybayes.settings import Prior
@@ -149,11 +150,8 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             stacklevel=3,
         )
 
-    def _note_empty_columns(self) -> None:
-        weight = self._summary.columns().weight.sum(axis=0)
-        if (weight == 0).any():
-            names = ", ".join(repr(self.tally_.schema.columns[j].name) for j in np.flatnonzero(weight == 0)[:5])
-            warnings.warn(f"no value at all in column {names}: it is no evidence", ColumnWarning, stacklevel=3)
+    def _known_weight(self, summary: Any) -> Array:
+        return np.asarray(summary.columns().weight)
 
     @property
     def _ellipsoids(self) -> Ellipsoids:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.batch import Array, Rows
-from tallybayes.estimators._base import BaseNB, given_prior
+from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators._fitted import given_prior
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.settings import Prior
 

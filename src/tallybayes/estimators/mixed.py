@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,44 +15,25 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import calibration, planning
-from tallybayes.batch import Array, Labels, Rows
-from tallybayes.errors import DataError, NotAvailableError, SettingError
+from tallybayes.batch import Array, Rows, thinned
+from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.estimators._answers import AnswersOfTables
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._checks import check_target, coded, unchanged_on_error
+from tallybayes.estimators._checks import unchanged_on_error
 from tallybayes.estimators._files import fit_file
 from tallybayes.evaluate import CalibrationReport, score
-from tallybayes.explain import Explanation, TopWord, explain, top_words
-from tallybayes.families import (
-    Bernoulli,
-    Categorical,
-    Complement,
-    Family,
-    Gaussian,
-    Hierarchical,
-    Multinomial,
-    Poisson,
-)
-from tallybayes.families._family import for_columns
 from tallybayes.files import is_source
 from tallybayes.model import Model
 from tallybayes.plan import NUMERIC, Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
-from tallybayes.predictions import Answers, predict_file
-from tallybayes.sampling import sampled
-from tallybayes.schema import MOST_SHOWN, WIDEST, Schema, amount, plural, united
-from tallybayes.settings import EvidenceWeights, Prior, Settings
-from tallybayes.shift import PriorShift, estimate_prior
+from tallybayes.schema import Schema, plural, united
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.columns import Overrides, grown, inferred, matched, split_target
-from tallybayes.sources.labels import row_weights
-from tallybayes.sources.tables import Table, TableBatch, read_table, table_like
+from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Tally, count
-from tallybayes.tokens import USUAL, Tokens
-
-TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
+from tallybayes.tokens import Tokens
 
 
-class NaiveBayes(BaseNB):
+class NaiveBayes(AnswersOfTables):
     """Naive Bayes over a table as it is: numbers, categories, booleans, counts and text, with holes in them.
 
     Takes pandas, Polars and PyArrow frames, dicts of columns, lists of dicts and arrays. What each column is, is
@@ -309,15 +289,6 @@ class NaiveBayes(BaseNB):
             self._adopt(tally.align(known), like=seen)
         return self
 
-    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if not isinstance(y, str):
-            return X, y
-        self._target: str | None = y  # the name of a column of the table
-        return split_target(X, y)
-
-    def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Table:
-        return self._read(X).take(rows)
-
     def _one_target(self, y: Any, target: str | None) -> Any:
         if y is not None and target is not None:
             raise SettingError("pass either y or target, not both")
@@ -342,138 +313,8 @@ class NaiveBayes(BaseNB):
         assert isinstance(batch, TableBatch)
         self._plan, self.model_ = planning.make(batch, settings, self._wishes(batch), self.n_jobs)
 
-    def _wishes(self, batch: TableBatch) -> planning.Wishes:
-        """What the parameters say of the plan."""
-        schema, told = batch.schema, {}
-        settings = self._settings(schema)
-        if isinstance(self.alpha, str) and "categorical" in settings.families:
-            plain = Model(settings, count(batch, settings.families, self.n_jobs))
-            self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
-            settings = self._settings(schema)
-        family = self._overrides().family
-        for name, places in self._overrides().places(schema).items():
-            for j, p in enumerate(places):
-                column = schema.columns[p]
-                smoothed = self.alpha is not None and name == "categorical"
-                if smoothed or column.name in family or column.kind in ("count", "text"):
-                    told[column.name] = for_columns(settings.families[name], [j])
-        category = (
-            Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
-        )
-        texts = (column.name for column in schema.columns if column.kind == "text")
-        free = frozenset(name for name in texts if self._text_alpha(name) is None)
-        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs, free)
-
-    def _labelled(
-        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
-    ) -> tuple[TableBatch, NDArray[Any]]:
-        if isinstance(y, str):  # the name of a column of the table
-            self._target = y
-            X, y = split_target(X, y)
-        labels = check_target(y)
-        table = self._read(X)
-        if table.n_rows != len(labels):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: [{table.n_rows}, {len(labels)}]"
-            )
-        if table.n_rows == 0 or not table.columns:
-            raise ValueError(
-                f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) (shape="
-                f"({table.n_rows}, {len(table.columns)})) while a minimum of 1 is required by {type(self).__name__}."
-            )
-        if hasattr(self, "model_"):
-            table = self._matched(table)
-            known = self.schema_.columns
-            columns = grown(known, table, self.n_jobs) if learning else tuple(known)
-        else:
-            columns = inferred(table, self._overrides(), whole, self.n_jobs)
-            self._made_by, self.n_features_in_ = table.made_by, len(columns)
-            if table.named:
-                self.feature_names_in_ = np.array(list(table.columns), dtype=object)
-        classes, codes = coded(labels, classes)
-        encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
-        schema = Schema(columns, tuple(classes.tolist()))
-        return TableBatch(schema, table, self._places(schema), encoded), classes
-
-    def _rows(self, X: Any) -> TableBatch:
-        check_is_fitted(self)
-        table = self._read(X)
-        if table.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
-                f"{type(self).__name__}."
-            )
-        return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
-
-    def _read(self, X: Any) -> Table:
-        """Hook for what else than tables may be learned."""
-        return read_table(X)
-
-    def _overrides(self) -> Overrides:
-        texts = (Tokens(), "multinomial") if self._is_textbook else (USUAL, "complement")
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
-
-    @property
-    def _is_textbook(self) -> bool:
-        """Whether every column's evidence is to be a likelihood: what unlabelled rows are shared by has to be one."""
-        return bool(self.classical or self.unlabelled == "em")
-
     def _remembered(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name in ("_made_by", "_target", "_plan")}
-
-    def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self._places(self.schema_).get("multinomial", [])]
-        return matched(
-            table,
-            self.schema_,
-            bag,
-            hasattr(self, "feature_names_in_"),
-            self.strict,
-            getattr(self, "_target", None),
-            type(self).__name__,
-        )
-
-    def _places(self, schema: Schema) -> dict[str, list[int]]:
-        plan = getattr(self, "_plan", None)
-        return self._overrides().places(schema) if plan is None else plan.places(schema)
-
-    def _settings(self, schema: Schema) -> Settings:
-        """How the tally of such columns is to be read."""
-        plan, base = getattr(self, "_plan", None), self._base_settings(schema)
-        return base if plan is None else plan.settings(schema, base)
-
-    def _base_settings(self, schema: Schema) -> Settings:
-        """The same as far as the parameters say it."""
-        places, calibrated = self._overrides().places(schema), getattr(self, "_calibration", None)
-        alphas = self._overrides().alpha
-        general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
-        general = 1.0 if self.alpha is None else general
-
-        def alpha(block: str) -> Any:
-            names = [schema.columns[p].name for p in places.get(block, [])]
-            return tuple(float(alphas.get(name, 1.0)) for name in names) if alphas else general
-
-        families: dict[str, Family] = {
-            "gaussian": Gaussian(float(self.var_smoothing), self.variance, ignore_constants=True),
-            "categorical": Categorical(alpha("categorical"), self.unseen, float(self.min_count)),
-            "poisson": Poisson(alpha("poisson")),
-            "multinomial": Multinomial(alpha("multinomial")),
-        }
-        families |= {name: family for name, family in NUMERIC.items() if name not in families}
-        families["hierarchical"] = Hierarchical(unseen=self.unseen)
-        documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
-        for block, at in places.items():
-            if schema.columns[at[0]].kind == "text":
-                chosen = block.split(":")[0]
-                given = self._text_alpha(schema.columns[at[0]].name)
-                families[block] = documents[chosen](TEXT_ALPHA[chosen] if given is None else given)
-        prior: Prior = self.prior
-        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
-
-    def _text_alpha(self, name: str) -> float | None:
-        """The pseudocount that was given for the words of a text; None where it is to be the usual one, or chosen."""
-        given = self._overrides().alpha.get(name) if isinstance(self.alpha, Mapping) else self.alpha
-        return None if given is None or isinstance(given, str) else float(given)
 
     def _set_prior(self, prior: Any) -> None:
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
@@ -561,8 +402,7 @@ class NaiveBayes(BaseNB):
         self._refuse_components("calibration")
         if isinstance(batch, TableBatch):  # the plan may read the columns otherwise than they were first taken
             batch = replace(batch, schema=self.schema_, places=self._places(self.schema_))
-        step = max(1, -(-batch.n_rows // MOST_ROWS))
-        rows = batch if step == 1 else batch.take(np.arange(0, batch.n_rows, step))
+        rows = thinned(batch, MOST_ROWS)
         assert rows.labels is not None
         assert rows.labels.codes is not None
         raw = self.model_.leave_one_out(rows, self.n_jobs)
@@ -580,16 +420,6 @@ class NaiveBayes(BaseNB):
                 delattr(self, name)
 
     # ------------------------------------------------------------------------------------------ reading the model
-
-    @property
-    def schema_(self) -> Schema:
-        """What each column is, and why."""
-        return self.model_.schema
-
-    @property
-    def weights_(self) -> EvidenceWeights | None:
-        """How much of each column's evidence is believed; None where all of it is."""
-        return self.model_.settings.weights
 
     def _linear(self) -> tuple[Array, Array]:
         raise NotAvailableError("a mixed table has no single linear form; read the evidence with explain")
@@ -620,179 +450,3 @@ class NaiveBayes(BaseNB):
         super()._refuse_auto(of)
         if self.calibration is not None:
             raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on labelled rows; a label that was never learned is an error, not a miss.
-
-        Parameters
-        ----------
-        X : table
-        y : array-like of shape (n_samples,) or str
-            Class labels, or the name of the column that holds them.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return self.evaluate(X, y, sample_weight, method="test").accuracy.value
-
-    def explain(self, row: Any, against: Any = None) -> Explanation:
-        """Return the evidence for the prediction of one row.
-
-        Parameters
-        ----------
-        row : mapping of column to value, or a table of one row
-        against : class label, optional
-            The class to compare with; the runner-up if not given.
-
-        Returns
-        -------
-        Explanation
-        """
-        if not isinstance(row, Mapping) and getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
-            row = row.to_dict()  # a row of a pandas frame
-        if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
-            row = [{**dict.fromkeys(self.schema_.names[: self.n_features_in_]), **row}]  # what is not told is missing
-        batch = self._rows(row)
-        self._refuse_components("explain")
-        if batch.n_rows != 1:
-            raise DataError(f"explain takes one row, this table has {batch.n_rows}")
-        return explain(self.model_, batch, batch.table.row(0), against)
-
-    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
-        """Return the words that mark a class: frequent in it, and more so than in the others.
-
-        Parameters
-        ----------
-        label : class label
-        n : int, default=20
-            How many.
-        column : str, optional
-            The column of text; the first if there are several.
-
-        Returns
-        -------
-        tuple of TopWord
-            The most telling first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
-        """
-        check_is_fitted(self)
-        self._refuse_components("top_words")
-        return top_words(self.model_, label, n, column)
-
-    def predict_file(self, source: Any, out: Any, **options: Any) -> int:
-        """Write the predictions for a file to another, in constant memory.
-
-        Parameters
-        ----------
-        source : path
-            CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
-        out : path
-            CSV, Parquet or JSON lines, by its suffix.
-        **options
-            Fields of `tallybayes.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
-        check_is_fitted(self)
-        return predict_file(self.model_, source, out, Answers(**options))
-
-    def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
-        """Estimate the class mix of another population from its rows, without their labels.
-
-        EM on the prior alone (Saerens, Latinne and Decaestecker 2002); pass the result's ``prior`` to `with_prior`.
-
-        Parameters
-        ----------
-        X : table
-            Unlabelled rows of that population.
-        **options
-            ``tol`` and ``max_iter``.
-
-        Returns
-        -------
-        PriorShift
-        """
-        batch = self._rows(X)
-        self._refuse_components("estimate_prior")
-        return estimate_prior(self.model_, batch, n_jobs=self.n_jobs, **options)
-
-    def sample(
-        self, n_samples: int = 1, random_state: Any = None, *, missing: bool = False
-    ) -> tuple[Any, NDArray[Any]]:
-        """Draw rows like those that were learned.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        random_state : int, RandomState instance or None, default=None
-        missing : bool, default=False
-            Leave cells empty as often as they were in training.
-
-        Returns
-        -------
-        X : table
-            The evidence columns, in what the training rows came in.
-        y : ndarray of shape (n_samples,)
-        """
-        rng = self._generator(n_samples, random_state)
-        columns, codes = sampled(self.model_, int(n_samples), rng, missing)
-        return table_like(columns, getattr(self, "_made_by", "dict")), self._class_of(codes)
-
-    def _repr_html_(self) -> str:
-        shown = super()._repr_html_()
-        if not hasattr(self, "model_"):
-            return shown
-        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in self._class_table())
-        classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
-        return f"{shown}{self.schema_._repr_html_()}{classes}"
-
-    def _class_table(self) -> list[tuple[str, str, str]]:
-        """Name, rows and prior of the classes; where they are very many, the commonest."""
-        prior = self._pooled_weight(np.exp(self.model_.log_prior))
-        commonest = np.argsort(-self.class_count_, kind="stable")[:MOST_SHOWN]
-        shown = [(str(self.classes_[k]), amount(self.class_count_[k]), f"{prior[k]:.4f}") for k in np.sort(commonest)]
-        hidden = len(self.classes_) - len(shown)
-        return shown if not hidden else [*shown, (f"and {plural(hidden, 'other class')}", "", "")]
-
-    def summary(self) -> str:
-        """Return what was learned from what, as text."""
-        check_is_fitted(self)
-        total, classes = self.class_count_.sum(), self._class_table()
-        wide = min(max(len("class"), *(len(name) for name, _, _ in classes)), WIDEST)
-        lines = [
-            f"{type(self).__name__}: {amount(total)} row{'' if total == 1 else 's'}, "
-            f"{plural(len(self.schema_.columns), 'column')}, {plural(len(self.classes_), 'class')}, "
-            f"{plural(self.n_parameters_, 'parameter')}",
-            "",
-            self.schema_.described(),
-            "",
-        ]
-        for name, weight, p in [("class", "rows", "prior"), *classes]:
-            lines.append(f"{name:{wide}}  {weight:>12}  {p:>6}".rstrip())
-        return "\n".join([*lines, *self._told()])
-
-    def _told(self) -> list[str]:
-        """The columns by how much they tell, where that was looked at."""
-        plan = getattr(self, "_plan", None)
-        if plan is None or not plan.lost:
-            return []
-        weights = {} if self.weights_ is None else self.weights_.columns
-        ranked = sorted(plan.lost.items(), key=lambda each: -each[1])
-        wide = min(max(len(name) for name, _ in ranked), 2 * WIDEST)
-        lines = ["", f"{'what tells most':{wide}}  weight  log loss without it"]
-        for name, lost in ranked[:MOST_SHOWN]:
-            lines.append(f"{name:{wide}}  {weights.get(name, 1.0):6.3f}  {lost:+.4f}")
-        more = len(ranked) - MOST_SHOWN
-        return [*lines, *([f"and {plural(more, 'column')} more"] if more > 0 else []), *plan.notes]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags

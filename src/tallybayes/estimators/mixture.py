@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -17,7 +16,7 @@ from tallybayes import components, em
 from tallybayes.batch import Array, Batch, Labels, Rows
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._checks import unchanged_on_error
+from tallybayes.estimators._checks import generator, unchanged_on_error
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.model import Model
 from tallybayes.schema import plural
@@ -142,7 +141,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         with unchanged_on_error(self):
             self._validate_params()
             reader, rows, settings = self._read(X, sample_weight)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4))
+            rng = generator(self.random_state)
             found = self._found(settings, rows, rng)
             reader.model_ = self.model_ = components.in_order(found.model, rows)
             reader.classes_ = np.arange(self.model_.n_classes)

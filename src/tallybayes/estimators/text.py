@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import DataError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators.mixed import TEXT_ALPHA, NaiveBayes
+from tallybayes.estimators._tables import TEXT_ALPHA
+from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.families import Bernoulli, Complement, Multinomial
 from tallybayes.schema import Schema
 from tallybayes.settings import Settings

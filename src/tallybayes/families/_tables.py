@@ -84,6 +84,35 @@ class Tables:
         return math.prod(np.maximum(self.n_effective, 1).tolist())
 
 
+class Coded:
+    """What families that are looked up in tables have in common: all but the estimate."""
+
+    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
+        return coded_counts(x, labels, n_classes)
+
+    def log_prob(self, params: Tables, x: Codes) -> Array:
+        return params.log_prob(x)
+
+    def contributions(self, params: Tables, x: Codes) -> Array:
+        return params.contributions(x)
+
+    def log_base(self, x: Codes) -> Array:
+        return np.zeros(x.shape[0])
+
+    def n_parameters(self, params: Tables) -> int:
+        return params.n_parameters()
+
+
+class OfLevels(Coded):
+    """The same for families whose cells are the values of a column, so that some can be drawn."""
+
+    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
+        return params.sample(codes, rng)
+
+    def joint_size(self, params: Tables) -> int:
+        return params.joint_size()
+
+
 def coded_counts(x: Codes, labels: Labels, n_classes: int) -> Counts:
     """Weight of every level, and of every column's known values, by class."""
     count = kernels.code_counts(x, labels, n_classes)

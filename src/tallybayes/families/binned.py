@@ -18,7 +18,7 @@ from tallybayes import kernels
 from tallybayes.batch import MISSING, Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import per_column
-from tallybayes.families._tables import Tables, coded_counts, pooled_leave_one_out, pooled_tables
+from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
 from tallybayes.tally import Counts
 
 MOST_BINS = 32  # that a column is merged into
@@ -33,7 +33,7 @@ class Bins(Tables):
 
 
 @dataclass(frozen=True)
-class Binned:
+class Binned(OfLevels):
     """A probability for every merged bin, per class and column.
 
     Leave-one-out keeps the partition that all rows prefer.
@@ -55,9 +55,6 @@ class Binned:
     strength: float | tuple[float, ...] = 2.0
     name: ClassVar[str] = "binned"
 
-    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        return coded_counts(x, labels, n_classes)
-
     def estimate(self, summary: Counts) -> Bins:
         assert summary.n_levels is not None
         start = kernels.starts(summary.n_levels)
@@ -71,12 +68,6 @@ class Binned:
         fine = Tables.of(log_prob, summary.n_levels, 0.0, n_groups, _sharing(group, n_groups, summary.n_levels))
         return Bins(fine.table, fine.start, fine.n_effective, fine.sharing, group, n_groups)
 
-    def log_prob(self, params: Bins, x: Codes) -> Array:
-        return params.log_prob(x)
-
-    def contributions(self, params: Bins, x: Codes) -> Array:
-        return params.contributions(x)
-
     def leave_one_out(self, summary: Counts, params: Bins, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
         start = kernels.starts(summary.n_levels)[:-1]
@@ -89,23 +80,11 @@ class Binned:
             merged, Codes(codes, params.n_groups), labels, per_column(self.strength, x.shape[1]), 1.0
         )
 
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
-
     def log_penalty(self, params: Bins) -> float:
         return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Bins) -> tuple[Array, Array]:
         raise NotAvailableError("steps are not linear in x; use family 'gaussian' with variance='shared'")
-
-    def sample(self, params: Bins, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
-        return params.sample(codes, rng)
-
-    def n_parameters(self, params: Bins) -> int:
-        return params.n_parameters()
-
-    def joint_size(self, params: Bins) -> int:
-        return params.joint_size()
 
 
 def _merged(summary: Counts, group: NDArray[np.int64], n_groups: NDArray[np.int64]) -> Counts:

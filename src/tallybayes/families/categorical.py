@@ -15,12 +15,12 @@ from tallybayes import kernels
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import left_of, per_column, quiet_log, weighed_logs
-from tallybayes.families._tables import Tables, coded_counts, column_sums, each_column
+from tallybayes.families._tables import OfLevels, Tables, column_sums, each_column
 from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(OfLevels):
     """A probability for every level, per class and column.
 
     Parameters
@@ -48,9 +48,6 @@ class Categorical:
     min_count: float = 0.0
     name: ClassVar[str] = "categorical"
 
-    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        return coded_counts(x, labels, n_classes)
-
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         count, n_levels = summary.count.T, summary.n_levels
@@ -70,12 +67,6 @@ class Categorical:
             least = np.maximum(n_effective, 1)[:, None]
             unseen = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, least)
         return Tables.of(log_prob, n_levels, unseen, n_effective, np.where(rare, np.repeat(n_rare, n_levels), 1))
-
-    def log_prob(self, params: Tables, x: Codes) -> Array:
-        return params.log_prob(x)
-
-    def contributions(self, params: Tables, x: Codes) -> Array:
-        return params.contributions(x)
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
@@ -115,9 +106,6 @@ class Categorical:
             out += np.where(seen[:, None], _log_ratio(left + alpha[j], mass, n_effective[:, None]), 0.0)
         return out
 
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
-
     def log_penalty(self, params: Tables) -> float:
         n_cells = np.diff(params.start)
         alpha = np.repeat(per_column(self.alpha, len(n_cells)), n_cells)
@@ -128,15 +116,6 @@ class Categorical:
         raise NotAvailableError(
             "a categorical model is linear in one-hot columns, not in the codes; read the tables in feature_log_prob_"
         )
-
-    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
-        return params.sample(codes, rng)
-
-    def n_parameters(self, params: Tables) -> int:
-        return params.n_parameters()
-
-    def joint_size(self, params: Tables) -> int:
-        return params.joint_size()
 
 
 def _log_ratio(count: Array, mass: Array, n_levels: NDArray[Any]) -> Array:

@@ -6,7 +6,7 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (
     Entry,
     bag_of_words,
-    inverse_frequency,
+    estimate_by_rarity,
     log_shares,
     mean_length,
     refuse_idf,
@@ -100,9 +100,7 @@ class Complement:
 
     def estimate(self, summary: Counts) -> Rivals:
         if self.idf:
-            rarity = inverse_frequency(summary)
-            plain = replace(self, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
-            return replace(plain.weighed(rarity), summary=summary)
+            return estimate_by_rarity(self, summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
         weight = log_shares(summary.count.T, alpha, of_others=True, finish=_turn)
         if self.norm:

@@ -7,20 +7,17 @@ says of everybody, which is nothing. So zip codes and other long lists of levels
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, Literal
 
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import per_column
-from tallybayes.families._tables import Tables, coded_counts, pooled_leave_one_out, pooled_tables
+from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
 from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
-class Hierarchical:
+class Hierarchical(OfLevels):
     """A probability for every level, per class and column, drawn towards the level's share of all rows.
 
     Parameters
@@ -32,6 +29,7 @@ class Hierarchical:
 
     Examples
     --------
+    >>> import numpy as np
     >>> family = Hierarchical(strength=2.0)
     >>> x = Codes(np.array([[0], [1], [1], [1]]), np.array([2]))
     >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1, 1], np.int32)), 2))
@@ -44,37 +42,16 @@ class Hierarchical:
     unseen: Literal["ignore", "smooth"] = "ignore"
     name: ClassVar[str] = "hierarchical"
 
-    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        return coded_counts(x, labels, n_classes)
-
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         strength = per_column(self.strength, len(summary.n_levels))
         return pooled_tables(summary.count.T, summary.n_levels, strength, self.unseen == "smooth")
 
-    def log_prob(self, params: Tables, x: Codes) -> Array:
-        return params.log_prob(x)
-
-    def contributions(self, params: Tables, x: Codes) -> Array:
-        return params.contributions(x)
-
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         return pooled_leave_one_out(summary, x, labels, per_column(self.strength, x.shape[1]), 1.0)
-
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
 
     def log_penalty(self, params: Tables) -> float:
         return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a table of levels is linear in one-hot columns, not in the codes")
-
-    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
-        return params.sample(codes, rng)
-
-    def n_parameters(self, params: Tables) -> int:
-        return params.n_parameters()
-
-    def joint_size(self, params: Tables) -> int:
-        return params.joint_size()

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import per_column
-from tallybayes.families._tables import Tables, coded_counts, pooled_leave_one_out, pooled_tables
+from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
 from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(OfLevels):
     """A smooth curve over fine bins, per class and column.
 
     Parameters
@@ -45,19 +44,10 @@ class Kernel:
     strength: float | tuple[float, ...] = 2.0
     name: ClassVar[str] = "kernel"
 
-    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        return coded_counts(x, labels, n_classes)
-
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         smooth, strength = self._smoothed(summary)[0], per_column(self.strength, len(summary.n_levels))
         return pooled_tables(smooth.count.T, summary.n_levels, strength)
-
-    def log_prob(self, params: Tables, x: Codes) -> Array:
-        return params.log_prob(x)
-
-    def contributions(self, params: Tables, x: Codes) -> Array:
-        return params.contributions(x)
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         smooth, kept = self._smoothed(summary)
@@ -75,23 +65,11 @@ class Kernel:
             count[:, cells], kept[cells] = np.ascontiguousarray(count[:, cells]) @ spread, spread.diagonal()
         return replace(summary, count=count), kept
 
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
-
     def log_penalty(self, params: Tables) -> float:
         return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a curve of any shape is not linear in x; use family 'gaussian' with variance='shared'")
-
-    def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
-        return params.sample(codes, rng)
-
-    def n_parameters(self, params: Tables) -> int:
-        return params.n_parameters()
-
-    def joint_size(self, params: Tables) -> int:
-        return params.joint_size()
 
 
 @lru_cache(maxsize=64)

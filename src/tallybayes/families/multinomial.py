@@ -78,9 +78,7 @@ class Multinomial:
 
     def estimate(self, summary: Counts) -> Words:
         if self.idf:
-            rarity = inverse_frequency(summary)
-            plain = replace(self, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
-            return replace(plain.weighed(rarity), summary=summary)
+            return estimate_by_rarity(self, summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
         log_theta = log_shares(summary.count.T, alpha)
         if alpha.min(initial=1.0) > 0:  # nothing has probability zero
@@ -194,6 +192,13 @@ def inverse_frequency(summary: Counts) -> Array:
     if summary.having is None:
         raise DataError("the tally does not say in how many rows each word is; count again with idf=True")
     return np.asarray(np.log((1.0 + summary.weight.sum()) / (1.0 + summary.having.sum(axis=0))) + 1.0)
+
+
+def estimate_by_rarity(family: Any, summary: Counts) -> Any:
+    """The parameters of a family with idf: those of the counts times the rarity of each word, read in the same way."""
+    rarity = inverse_frequency(summary)
+    plain = replace(family, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
+    return replace(plain.weighed(rarity), summary=summary)
 
 
 def refuse_idf(idf: bool) -> None:

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+import tallybayes.families._downdate as _downdate
 from tallybayes.batch import Array, Labels
 from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError, bad_number
-from tallybayes.families import _downdate
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.scatter import Scatter, nothing, scatter_of, stacked
 

@@ -17,14 +17,14 @@ from tallybayes import kernels
 from tallybayes.batch import Array, Codes, Labels
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._family import left_of, per_column
-from tallybayes.families._tables import Tables, coded_counts, each_column
+from tallybayes.families._tables import Coded, Tables, each_column
 from tallybayes.tally import Counts
 
 MARGIN = 0.5  # pseudocount of the levels of each column alone
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Coded):
     """A correction for every combination of two columns' levels, per class.
 
     Parameters
@@ -45,9 +45,6 @@ class Pair:
     strength: float | tuple[float, ...] = 8.0
     name: ClassVar[str] = "pair"
 
-    def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
-        return coded_counts(x, labels, n_classes)
-
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         assert summary.n_right is not None
@@ -61,12 +58,6 @@ class Pair:
                 )
             )
         return Tables.of(np.concatenate(parts), summary.n_levels)
-
-    def log_prob(self, params: Tables, x: Codes) -> Array:
-        return params.log_prob(x)
-
-    def contributions(self, params: Tables, x: Codes) -> Array:
-        return params.contributions(x)
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_right is not None
@@ -86,9 +77,6 @@ class Pair:
         out[rows, y] = own
         return out
 
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
-
     def log_penalty(self, params: Tables) -> float:
         return 0.0  # the smoothing is the mode of no fixed prior
 
@@ -97,9 +85,6 @@ class Pair:
 
     def sample(self, params: Tables, codes: NDArray[Any], rng: np.random.Generator) -> Codes:
         raise NotAvailableError("pairs correct the evidence of other columns; they have no values of their own")
-
-    def n_parameters(self, params: Tables) -> int:
-        return params.n_parameters()
 
     def joint_size(self, params: Tables) -> int:
         return 1  # they are part of the joint of the columns already

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Array, Batch, Rows
+from tallybayes.batch import Array, Batch, Rows, thinned
 from tallybayes.families import DOCUMENTS
 from tallybayes.families._linear import Linear
 from tallybayes.families._tables import Tables
@@ -61,9 +61,8 @@ def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None 
 
 def encoded(rows: Rows, most: int = 20_000) -> Batch:
     """The rows, or evenly spread some where they are many: a histogram needs no more."""
-    step = max(1, -(-rows.n_rows // most))
-    rows = rows if step == 1 else rows.take(np.arange(0, rows.n_rows, step))
-    return rows.rows(0, rows.n_rows)
+    few = thinned(rows, most)
+    return few.rows(0, few.n_rows)
 
 
 def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] | None) -> Iterator[ColumnPicture]:

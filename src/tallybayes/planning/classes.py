@@ -9,13 +9,18 @@ best.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array
+from tallybayes.batch import Array, thinned
+from tallybayes.planning.left_out import LEARNED_ROWS, MOST_CELLS, evidence_without
+from tallybayes.planning.reading import Reading
 from tallybayes.planning.weights import is_better
+from tallybayes.schema import plural
+from tallybayes.settings import ClassWeights
+from tallybayes.sources.tables import TableBatch
 
 PULLS = (1.0, 3.0, 10.0, 30.0)  # λ that are tried
 MOST_STEPS = 60
@@ -79,3 +84,34 @@ def _learned(evidence: ClassEvidence, pull: float) -> Array:
     options = {"maxiter": MOST_STEPS}
     found = minimize(objective, np.ones(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(found.x.reshape(shape))
+
+
+def with_class_weights(read: Reading, batch: TableBatch) -> Reading:
+    """How the table is read with weights that differ by class, if there are more than two and they gain by it."""
+    model, given = read.model, read.model.settings.weights
+    assert given is not None
+    if model.n_classes < 3:
+        return read.noted("two classes weigh alike: what one hears more of a column, the other hears less")
+    used = [p for p, c in enumerate(model.schema.columns) if given.columns.get(c.name, 1.0) and c.kind != "ignored"]
+    evidence = _evidence(read, batch, used)
+    times = learn_classes(evidence)
+    if times is None:
+        return read.noted("weights that differ by class would not improve held-out log loss: none")
+    by_class = ClassWeights(tuple(model.schema.names[p] for p in used), model.schema.classes, times)
+    note = f"weights of {plural(model.n_classes, 'class')} learned from {plural(len(evidence.codes), 'row')}"
+    return read.weighed(replace(given, by_class=by_class), note)
+
+
+def _evidence(read: Reading, batch: TableBatch, used: list[int]) -> ClassEvidence:
+    """What some columns say, of as many rows as there is room for."""
+    model = read.model
+    most = MOST_CELLS // (model.n_classes * len(model.schema.columns))
+    sample = thinned(batch, max(1000, min(LEARNED_ROWS, most)))
+    rows = replace(sample, schema=model.schema, places=read.plan.places(model.schema))
+    assert rows.labels is not None
+    assert rows.labels.codes is not None
+    said = np.empty((rows.n_rows, model.n_classes, len(used)), dtype=np.float32)
+    for here, evidence in evidence_without(model, rows):
+        parts = (evidence * model.column_weights)[:, :, used]
+        said[here] = parts - parts.mean(axis=1, keepdims=True)
+    return ClassEvidence(said, np.maximum(model.prior_score, -1e3), rows.labels.codes, rows.labels.weight)

@@ -24,11 +24,11 @@ from tallybayes.planning.weights import PULL
 from tallybayes.schema import Column
 from tallybayes.tally import Counts
 
-MOST_PAIRS = 100  # kept
 MOST_COLUMNS = 64  # that are paired, the most telling ones
 MOST_CELLS = 4096  # combinations of a pair
 EVEN = 8  # bins of a number that tells nothing by itself
 STRENGTHS = (2.0, 8.0, 32.0)
+TOGETHER = "together with"
 BEYOND_CHANCE = 3.0  # nats
 WORK = 100_000_000  # rows × classes × pairs that are looked at
 
@@ -53,9 +53,28 @@ def part_of(column: Column, count: Array) -> Column:
     return Column(column.name, column.kind, edges=coarse_edges(column.edges, group))
 
 
-def pair_column(left: Column, right: Column) -> Column:
+def joining_words(names: Sequence[str]) -> str:
+    """The words between the names of two columns: such that no column's name has them.
+
+    So a pair is never called what a column or another pair is called. They hang on the names of all columns alone, so
+    that tables of the same columns call their pairs the same and can be added.
+
+    Examples
+    --------
+    >>> joining_words(["age", "sex"])
+    'together with'
+    >>> joining_words(["age", "sex", "age together with sex"])
+    'taken together with'
+    """
+    words = TOGETHER
+    while any(words in name for name in names):
+        words = f"taken {words}"
+    return words
+
+
+def pair_column(left: Column, right: Column, words: str = TOGETHER) -> Column:
     """The two taken together."""
-    return Column(f"{left.name} together with {right.name}", "pair", parts=(left, right))
+    return Column(f"{left.name} {words} {right.name}", "pair", parts=(left, right))
 
 
 @dataclass(frozen=True)

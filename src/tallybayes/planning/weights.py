@@ -8,115 +8,28 @@ steps; λ keeps it finite.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.batch import Array
+from tallybayes.families import DOCUMENTS
+from tallybayes.model import Model
+from tallybayes.planning.left_out import LeftOut, losses_of
+from tallybayes.planning.reading import Reading, Weights
+from tallybayes.schema import plural
+from tallybayes.settings import EvidenceWeights
+from tallybayes.sources.tables import TableBatch
 
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
 FEW = 2_000  # rows
-MOST_CELLS = 60_000_000  # of evidence, in float32
 LEAST_ROWS = 30
 MOST_STEPS = 30
 NEAR_ZERO = 1e-3  # a weight that a step may not count on
 TOLERANCE = 1e-6  # nats a row: less than any noise
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What each other class says against a row's own, term by term, the row itself left out of what was learned."""
-
-    terms: NDArray[
-        np.float32
-    ]  # (n, K − 1, 1 + P) evidence of the other classes less that of the row's own; prior first
-    codes: NDArray[Any]  # (n,) class codes
-    weight: Array  # (n,) of the rows
-
-    @classmethod
-    def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> LeftOut:
-        """From the evidence (n, K, P) of the columns and the log prior (K,)."""
-        n, n_classes, columns = evidence.shape
-        terms, rows = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), np.arange(n)
-        for k, other in enumerate(_others(codes, n_classes).T):
-            terms[:, k, 0] = prior[other] - prior[codes]
-            terms[:, k, 1:] = evidence[rows, other] - evidence[rows, codes]
-        return cls(terms, codes, weight)
-
-    @property
-    def n_terms(self) -> int:
-        """The prior and the columns."""
-        return self.terms.shape[2]
-
-    def take(self, rows: Any) -> LeftOut:
-        """Some of the rows."""
-        return LeftOut(self.terms[rows], self.codes[rows], self.weight[rows])
-
-    def joined(self, more: LeftOut) -> LeftOut:
-        """The same rows with the columns of both."""
-        return replace(self, terms=np.concatenate((self.terms, more.terms[:, :, 1:]), axis=2))
-
-    def against(self, weights: Array) -> Array:
-        """Log odds (n, K − 1) of the other classes against the row's own."""
-        flat = self.terms.reshape(-1, self.n_terms) @ weights.astype(np.float32)
-        return flat.reshape(self.terms.shape[:2]).astype(np.float64)
-
-    def losses(self, weights: Array) -> Array:
-        """−log P(y_n | x_n), shape (n,)."""
-        return _losses(self.against(weights))
-
-    def lost_without(self, weights: Array) -> Array:
-        """How much the mean loss rises (1 + P,) when a term alone is left out, the prior's first."""
-        against = self.against(weights)
-        total = max(float(self.weight.sum()), 1e-300)
-        now = float(self.weight @ _losses(against))
-        without = [
-            float(self.weight @ _losses(against - w * self.terms[:, :, d])) if w else now for d, w in enumerate(weights)
-        ]
-        return (np.array(without) - now) / total
-
-    def log_posterior(self, weights: Array) -> Array:
-        """Log P(y | x), shape (n, K)."""
-        against = self.against(weights)
-        out = np.repeat(-_losses(against)[:, None], against.shape[1] + 1, axis=1)
-        rows = np.arange(len(out))[:, None]
-        out[rows, _others(self.codes, against.shape[1] + 1)] += against
-        return out
-
-    def derivatives(self, against: Array) -> tuple[Array, Array]:
-        """Slope (1 + P,) and curvature (1 + P, 1 + P) of the loss in the weights, where they give these log odds."""
-        posterior = np.exp(against - _losses(against)[:, None]).astype(np.float32)  # of the other classes
-        slope, curvature = np.zeros(self.n_terms), np.zeros((self.n_terms, self.n_terms))
-        step = max(1, 1_000_000 // max(self.terms.shape[1] * self.n_terms, 1))  # rows whose terms stay in the cache
-        for first in range(0, len(self.codes), step):
-            here = slice(first, first + step)
-            terms, p, weight = self.terms[here], posterior[here], self.weight[here].astype(np.float32)
-            if terms.shape[1] == 1:
-                expected = terms[:, 0] * p
-                flat = terms[:, 0] * np.sqrt(weight[:, None] * p * (1.0 - p))
-                curvature += flat.T @ flat
-            else:
-                expected = np.matmul(p[:, None, :], terms)[:, 0]
-                flat = (terms * np.sqrt(p * weight[:, None])[:, :, None]).reshape(-1, self.n_terms)
-                centred = expected * np.sqrt(weight)[:, None]
-                curvature += flat.T @ flat - centred.T @ centred
-            slope += weight @ expected
-        return slope, curvature
-
-
-def _others(codes: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
-    """The codes (n, K − 1) of the classes that a row does not belong to."""
-    others = np.arange(n_classes - 1)[None]
-    return np.asarray(others + (others >= np.asarray(codes)[:, None]))
-
-
-def _losses(against: Array) -> Array:
-    """log(1 + Σ exp), without overflow."""
-    top = np.maximum(against.max(axis=1, initial=0.0), 0.0)
-    return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
 
 
 def learn(
@@ -133,7 +46,7 @@ def learn(
 
     def objective(at: Array) -> tuple[float, Array]:
         against = rows.against(at)
-        return float(rows.weight @ _losses(against)) + pull * float(((at - centre) ** 2).sum()), against
+        return float(rows.weight @ losses_of(against)) + pull * float(((at - centre) ** 2).sum()), against
 
     loss, against = objective(weights)
     for _ in range(MOST_STEPS):
@@ -201,3 +114,48 @@ def is_better(before: Array, after: Array, weight: Array) -> bool:
     gain = (weight * (before - after)).sum() / total
     noise = np.sqrt((weight * (before - after - gain) ** 2).sum() / total / max(len(before), 1))
     return bool(gain > noise)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights of the columns, the rows that they were learned from, and whether they are worth keeping."""
+
+    names: Sequence[str]  # of the columns, P
+    sample: TableBatch  # learned rows
+    rows: LeftOut  # what the columns say of them
+    weights: Array  # (1 + P,) the prior's first
+    kept: bool
+    pull: float  # what keeps them near 1
+    losses: Array  # of the rows that they were judged on
+
+    @classmethod
+    def learned(cls, names: Sequence[str], sample: TableBatch, rows: LeftOut, wanted: Weights) -> Weighed:
+        """Learn weights if they are wanted, and keep them if they must be, or are better than none."""
+        ones, few = np.ones(rows.n_terms), rows.judged()
+        plain = few.losses(ones)
+        if wanted is None:
+            return cls(names, sample, rows, ones, False, PULL, plain)
+        pull = best_pull(rows, ones)
+        held_out = held_out_losses(few, ones, pull)
+        if wanted == "auto" and not is_better(plain, held_out, few.weight):
+            return cls(names, sample, rows, ones, False, pull, plain)
+        return cls(names, sample, rows, learn(rows, ones, pull=pull), True, pull, held_out)
+
+
+def with_weights(read: Reading, weighed: Weighed) -> Reading:
+    """How the table is read with the weights, if they are kept; in any case what each column tells."""
+    rises = weighed.rows.judged().lost_without(weighed.weights)[1:].tolist()
+    read = replace(read, plan=replace(read.plan, lost=dict(zip(weighed.names, rises, strict=True))))
+    if not weighed.kept:
+        return read.noted("weights would not improve leave-one-out log loss: none")
+    weights = EvidenceWeights(heard(read.model, weighed.names, weighed.weights), float(weighed.weights[0]))
+    return read.weighed(weights, f"weights learned from {plural(weighed.sample.n_rows, 'row')}")
+
+
+def heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
+    """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
+    found = dict(zip(names, weights[1:].tolist(), strict=False))
+    for name in DOCUMENTS & set(model.tally.blocks):
+        columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
+        found |= dict.fromkeys(columns, found[columns[0]])
+    return found

@@ -8,20 +8,29 @@ gain some: what Wang and Manning (2012) do with a support vector machine on log 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.batch import Array, Batch, Csr, Documents, Labels, heard, thinned
+from tallybayes.errors import SettingError
+from tallybayes.model import WORDY, Model
 from tallybayes.parallel import map_rows, threads_for
+from tallybayes.planning.left_out import LEARNED_ROWS
+from tallybayes.planning.reading import Reading
+from tallybayes.schema import plural
+from tallybayes.settings import WordWeights
+from tallybayes.sources.tables import TableBatch
+from tallybayes.tokens import Vocabulary
 
 PULL = 1.0  # λ: a weight that is off by its own size costs half a nat
 MOST_TERMS = 100_000_000  # of evidence, in float32
 MOST_STEPS = 60
 TOLERANCE = 1e-4  # of the loss: less than any noise
+USUAL = 1e-3  # a word whose weight is off by a smaller share weighs what the text weighs
 LEAST_DOCUMENTS = 2  # a word that no other document has says nothing about those to come
 
 
@@ -78,3 +87,68 @@ def learn_words(evidence: WordEvidence, text: float, prior: float, n_jobs: int |
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
     times[learned] = found.x[1:]
     return scale * times, float(found.x[0])
+
+
+def with_word_weights(read: Reading, batch: TableBatch, block: str, n_jobs: int | None) -> Reading:
+    """How the table is read with a weight for every word of a text."""
+    model, given = read.model, read.model.settings.weights
+    assert given is not None
+    text = model.texts[block]
+    rows = replace(batch, schema=model.schema, places=read.plan.places(model.schema))
+    evidence = _word_evidence(model, rows, block)
+    usual = given.columns[text.name]
+    learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
+    weights, levels = np.full(text.n_cells, usual), text.levels
+    weights[model.words.known.get(block, slice(None))] = learned
+    assert isinstance(levels, (Vocabulary, range))
+    if isinstance(levels, Vocabulary):
+        changed = np.abs(weights - usual) > USUAL * usual
+        levels, weights = levels.select(changed), weights[changed]
+    note = f"weights of {plural(len(weights), 'word')} of {text.name!r}, from {plural(evidence.x.shape[0], 'row')}"
+    words = {**given.words, text.name: WordWeights(levels, weights)}
+    return read.weighed(replace(given, prior=prior, words=words), note)
+
+
+def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
+    """What the words of a text say, each row left out, of as many rows as there is room for."""
+    sample = thinned(rows, _room(model, rows, block))
+    assert sample.labels is not None
+    (p,) = model.tally.blocks[block].columns
+    weights = np.where(np.arange(len(model.column_weights)) == p, 0.0, model.column_weights)
+    said, documents, others = [], [], np.zeros((sample.n_rows, model.n_classes))
+    for first in range(0, sample.n_rows, WORDY):
+        part = sample.rows(first, min(first + WORDY, sample.n_rows))
+        entries, terms = _words_without(model, block, part)
+        said.append(terms.astype(np.float32, order="C"))
+        documents.append(entries)
+        if len(part.blocks) > 1:
+            others[first : first + part.n_rows] = model.contributions_without(part) @ weights
+    prior = np.maximum(model.log_prior, -1e3)
+    return WordEvidence(np.concatenate(said), _stacked(documents), sample.labels, prior, others)
+
+
+def _room(model: Model, rows: TableBatch, block: str) -> int:
+    """How many rows there is room for, by the length of some of their texts."""
+    few = thinned(rows, 100)
+    x: Any = few.rows(0, few.n_rows).blocks[block].x
+    length = max(1.0, float(x.start[-1]) / few.n_rows)
+    return max(100, min(LEARNED_ROWS, int(MOST_TERMS / length / model.n_classes)))
+
+
+def _stacked(documents: list[Documents]) -> Csr:
+    """The entries of all documents as one matrix."""
+    start = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(each.start) for each in documents]))))
+    column = np.concatenate([each.column for each in documents]).astype(np.int32)
+    data = np.concatenate([each.data for each in documents])
+    return Csr(data, column, start.astype(np.int64), documents[0].n_columns)
+
+
+def _words_without(model: Model, block: str, part: Batch) -> tuple[Documents, Array]:
+    """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+    assert part.labels is not None
+    x: Any = model.words.left_behind(block, part.blocks[block].x, part.labels)
+    family: Any = model.settings.families[block]
+    if not hasattr(family, "each_word_without"):
+        raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
+    labels = heard(x, part.labels)
+    return x, family.each_word_without(model.words.summary(block), model.parameters[block], x, labels)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.atomic import replacing
+from tallybayes.batch import thinned
 from tallybayes.components import Pooled
 from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
 from tallybayes.evaluate import Evaluation, leave_one_out, score
@@ -59,8 +60,7 @@ def make(
         raise SettingError(f"method must be 'leave-one-out' or 'test', not {method!r}")
     target = target or getattr(model, "_target", None)
     rows, core = rows_with_labels(model, data), model_of(model)
-    if rows is not None and rows.n_rows > MOST_ROWS:
-        rows = rows.take(np.arange(0, rows.n_rows, -(-rows.n_rows // MOST_ROWS)))
+    rows = None if rows is None else thinned(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
     scorer, parts = _scorer(core)
     return Report(

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+import tallybayes.report.svg as svg
 from tallybayes import __version__
 from tallybayes.evaluate import Evaluation
 from tallybayes.explain import Hallmark
 from tallybayes.pictures import ColumnPicture, Concern
-from tallybayes.report import svg
 from tallybayes.schema import Column, Level, amount, plural
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js

@@ -1,0 +1,28 @@
+"""Pictures of models and records with matplotlib (the extra ``plot``).
+
+Every function takes a model or a record and, optionally, axes to draw on, and returns the axes. What is drawn is in
+`tallybayes.pictures` and `tallybayes.evaluate`, where it also prints as text and JSON. Fonts, grids and backgrounds
+are those of the user's style. So are the colours of classes where the style has some; otherwise they are the ones of
+Okabe and Ito, which people with colour-vision deficiency tell apart, on light and on dark ground.
+"""
+
+from tallybayes.plots._style import COLOURS
+from tallybayes.plots.boundary import decision_boundary
+from tallybayes.plots.columns import features
+from tallybayes.plots.learning import em_path, learning_curve
+from tallybayes.plots.nomogram import nomogram
+from tallybayes.plots.prediction import evidence, priors
+from tallybayes.plots.quality import confusion, reliability
+
+__all__ = [
+    "COLOURS",
+    "confusion",
+    "decision_boundary",
+    "em_path",
+    "evidence",
+    "features",
+    "learning_curve",
+    "nomogram",
+    "priors",
+    "reliability",
+]

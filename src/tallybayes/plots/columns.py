@@ -1,0 +1,98 @@
+"""What the model believes of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tallybayes.plots._style as style
+from tallybayes import pictures
+from tallybayes.errors import DataError
+from tallybayes.pictures import Bars, Curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def features(
+    model: Any, data: Any = None, *, columns: Sequence[str] | None = None, most: int = 9, axes: Any = None
+) -> Any:
+    """Draw what the model believes of each column, class by class, the most telling columns first.
+
+    Parameters
+    ----------
+    model : Model, estimator or sequence of ColumnPicture
+    data : table, Rows or (X, y), optional
+        Rows whose histograms are drawn behind the curves.
+    columns : sequence of str, optional
+        Only these columns.
+    most : int
+        Columns to draw.
+    axes : array of Axes, optional
+        As many as there are to be pictures.
+
+    Returns
+    -------
+    ndarray of Axes
+    """
+    found = (
+        [p for p in model if isinstance(p, pictures.ColumnPicture)]
+        if isinstance(model, (list, tuple))
+        else [p for p in pictures.column_pictures(model, data, columns) if p.kind != "pair"]
+    )[:most]
+    if not found:
+        raise DataError("there is no column to draw")
+    if axes is None:
+        wide = min(3, len(found))
+        rows = -(-len(found) // wide)
+        figure = style.pyplot().figure(figsize=(3.4 * wide, 2.4 * rows), layout="constrained")
+        axes = figure.subplots(rows, wide, squeeze=False)
+        for spare in axes.ravel()[len(found) :]:
+            spare.remove()
+    flat = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[: len(found)]
+    if len(flat) < len(found):
+        raise DataError(f"{len(found)} pictures need as many axes, got {len(flat)}; use most={len(flat)}")
+    for i, (ax, picture) in enumerate(zip(flat, found, strict=True)):
+        (_curves if isinstance(picture.shape, Curves) else _bars)(ax, picture)
+        ax.set_title(f"{style.short(picture.column, 28)}\n{picture.information:.2f} nats", fontsize="medium")
+        if i == 0:
+            ax.legend(fontsize="small", frameon=False)
+    return flat
+
+
+def _curves(ax: Axes, picture: pictures.ColumnPicture) -> None:
+    curves = picture.shape
+    assert isinstance(curves, Curves)
+    for k, label in enumerate(picture.classes):
+        colour = style.colour(k)
+        line: dict[str, Any] = {"linestyle": style.line_style(k), "linewidth": style.LINE, "label": str(label)}
+        if curves.histogram is not None:
+            ax.stairs(curves.histogram[1][k], curves.histogram[0], fill=True, color=colour, alpha=0.18)
+        if curves.stepped:
+            ax.stairs(curves.density[k], curves.points, color=colour, **line)
+        else:
+            ax.plot(curves.points, curves.density[k], color=colour, **line)
+        if curves.spike is not None:
+            ax.annotate(
+                f"zero: {curves.spike[k]:.0%}", (0.98, 0.95 - 0.1 * k), xycoords="axes fraction", ha="right", va="top",
+                color=colour, fontsize="small",
+            )  # fmt: skip
+    ax.set_ylim(bottom=0)
+    ax.set_yticks([])
+    style.clear(ax, "left")
+
+
+def _bars(ax: Axes, picture: pictures.ColumnPicture) -> None:
+    assert isinstance(picture.shape, Bars)
+    bars, n_classes = picture.shape.most_telling(picture.prior, 8), len(picture.classes)
+    at = np.arange(len(bars.levels))
+    height = 0.8 / n_classes
+    for k, label in enumerate(picture.classes):
+        offset = (k - (n_classes - 1) / 2) * height
+        ax.barh(at + offset, bars.chance[k], height=height * 0.92, color=style.colour(k), label=str(label))
+    ax.set_yticks(at, [style.short(level, 16) for level in bars.levels])
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}" if bars.words else f"{x:.0%}")
+    style.clear(ax)

@@ -1,0 +1,111 @@
+"""One prediction: what each column adds to it, and how it hangs on the prior."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import tallybayes.plots._style as style
+from tallybayes import pictures
+from tallybayes.errors import DataError
+from tallybayes.explain import Explanation, explain, shown
+from tallybayes.pictures import PriorSweep
+from tallybayes.pictures._model import model_of, rows_of
+from tallybayes.schema import Level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def evidence(
+    model: Any, row: Any = None, *, against: Level | None = None, most: int = 12, ax: Axes | None = None
+) -> Axes:
+    """Draw one prediction from the prior to the posterior, what each column adds in log odds.
+
+    Parameters
+    ----------
+    model : Model, estimator or Explanation
+    row : mapping of column to value, or a table of one row
+        Not needed where an `Explanation` is given.
+    against : class, optional
+        The class to compare with; the runner-up if not given.
+    most : int
+        Steps to draw; the weakest ones are put together.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    told = model if isinstance(model, Explanation) else _explained(model, row, against)
+    ax = style.axes_of(ax, (6.4, 0.36 * min(most, len(told.evidence)) + 1.5))
+    steps = [("prior", told.prior)]
+    heard = [(f"{e.column} = {style.short(shown(e.value), 18)}", e.log_odds) for e in told.evidence if e.log_odds]
+    steps += heard[:most]
+    if heard[most:]:
+        steps.append((f"{len(heard) - most} others", math.fsum(odds for _, odds in heard[most:])))
+    finite = [odds for _, odds in steps if math.isfinite(odds)]
+    edge = 1.3 * (sum(map(abs, finite)) or 1.0)  # where an impossible value is drawn to
+    at, room = 0.0, 0.0
+    for i, (_, odds) in enumerate(steps):
+        odds = max(-edge, min(edge, odds))
+        ax.barh(i, odds, left=at, height=0.62, color=style.FOR if odds > 0 else style.AGAINST)
+        if i + 1 < len(steps):
+            ax.plot([at + odds] * 2, [i - 0.31, i + 1.31], color=style.ink(), linewidth=0.6, alpha=0.5)
+        at, room = at + odds, max(room, abs(at), abs(at + odds))
+    for i, (_, odds) in enumerate(steps):
+        ax.annotate(style.signed(odds), (1.01, i), xycoords=("axes fraction", "data"), va="center", fontsize="small")
+    ax.axvline(0.0, color=style.ink(), linewidth=0.8)
+    ax.set_yticks(range(len(steps)), [name for name, _ in steps])
+    ax.set_xlim(*style.padded(ax.get_xlim()))
+    ax.invert_yaxis()
+    ax.set_xlabel(f"log odds of {told.label} against {told.against}")
+    posterior = f"P({style.short(told.label, 20)}) {style.chance(told.posterior[told.label])}"
+    ax.set_title(f"{posterior}, log odds {style.signed(told.total)}")
+    style.clear(ax)
+    return ax
+
+
+def _explained(model: Any, row: Any, against: Level | None) -> Explanation:
+    if row is None:
+        raise DataError("the evidence is that of one row: pass it, or an Explanation")
+    if hasattr(model, "explain"):
+        told: Explanation = model.explain(row, against)
+        return told
+    core = model_of(model)
+    single = [row] if isinstance(row, dict) else row
+    rows = rows_of(core, single)
+    return explain(core, rows, getattr(rows, "table").row(0), against)  # noqa: B009
+
+
+def priors(model: Any, row: Any = None, label: Level | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the posterior of one row as the prior of one class goes from 0 to 1.
+
+    Parameters
+    ----------
+    model : Model, estimator or PriorSweep
+    row : mapping of column to value, or a table of one row
+        Not needed with a `PriorSweep`.
+    label : class, optional
+        Whose prior changes; the likeliest class if not given.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    sweep = model if isinstance(model, PriorSweep) else pictures.prior_sweep(model, row, label)
+    ax = style.axes_of(ax, (5.2, 3.8))
+    for k, each in enumerate(sweep.classes):
+        wide = 1.4 * style.LINE if each == sweep.label else 0.7 * style.LINE
+        line: dict[str, Any] = {"color": style.colour(k), "linestyle": style.line_style(k), "linewidth": wide}
+        ax.plot(sweep.prior, sweep.posterior[:, k], label=str(each), **line)
+    k = sweep.classes.index(sweep.label)
+    ax.plot([sweep.learned], [sweep.found], "o", color=style.colour(k), markeredgecolor=style.ink(), zorder=3)
+    ax.axvline(sweep.learned, color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
+    ax.set(xlabel=f"prior of {sweep.label}", ylabel="posterior", xlim=(0, 1), ylim=(-0.02, 1.02))
+    posterior = f"P({style.short(sweep.label, 20)} | row) {style.chance(sweep.found)}"
+    ax.set_title(f"learned {sweep.learned:.3g}, {posterior}", fontsize="medium")
+    ax.legend(fontsize="small", frameon=False)
+    style.clear(ax)
+    return ax
