@@ -224,15 +224,23 @@ def parts(message: Message) -> Iterator[Part]:
 
 
 def _described(part: Message, most: int) -> Part:
-    told = {name.lower(): value for name, value in part.raw_items()}  # what is not there need not be parsed
+    # What is not there need not be parsed; of what is told twice, the first counts.
+    told = {name.lower(): value for name, value in reversed(list(part.raw_items()))}
     typed = str(told.get("content-type", "")).lower()
-    kind = _told(part.get_content_type) if typed else part.get_default_type()
-    charset = _told(part.get_content_charset) if "charset" in typed else ""
+    kind, charset = _typed(typed) if typed else (part.get_default_type(), "")
     encoding = _told(lambda: part.get(ENCODING)).lower() if ENCODING in told else ""
     file = _told(part.get_filename) if "name" in typed or "content-disposition" in told else ""
     # A multipart whose parts were not found is one text.
     is_text = kind.startswith("text/") or (kind.startswith("multipart/") and not part.is_multipart())
     return Part(kind, charset, encoding, file, _text(part, charset)[:most] if is_text and most > 0 else "")
+
+
+@lru_cache(maxsize=1024)  # most mail is of few types
+def _typed(value: str) -> tuple[str, str]:
+    """The type and the charset that a header tells."""
+    part = Message()
+    part.set_raw("content-type", value)
+    return _told(part.get_content_type), _told(part.get_content_charset) if "charset" in value else ""
 
 
 def _text(part: Message, charset: str) -> str:
