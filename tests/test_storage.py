@@ -398,3 +398,10 @@ def current_mask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_what_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"nowhere/a\.tally cannot be written: there is no directory .*nowhere$"
+    ):
+        mixed().save(tmp_path / "nowhere" / "a.tally")

@@ -41,7 +41,12 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Pa
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a directory; name a file in it")
-    handle, name = tempfile.mkstemp(prefix=".writing-", suffix="-" + target.name, dir=target.parent)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no directory {target.parent}")
+    try:
+        handle, name = tempfile.mkstemp(prefix=".writing-", suffix="-" + target.name, dir=target.parent)
+    except OSError as error:  # it names the temporary file, which nobody asked for
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     os.close(handle)
     temporary = Path(name)
     try:

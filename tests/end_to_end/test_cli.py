@@ -465,7 +465,7 @@ BAD: dict[str, tuple[list[str], str]] = {
         ["train", "birds.csv", "--target", "species", "-o", ".", "--no-evaluation"],
         "is a directory",
     ),
-    "an output nowhere": (["predict", "birds.tally", "birds.csv", "-o", "nowhere/o.csv"], "No such file or directory"),
+    "an output nowhere": (["predict", "birds.tally", "birds.csv", "-o", "nowhere/o.csv"], "there is no directory"),
     "an output of no kind": (["predict", "birds.tally", "birds.csv", "-o", "o.xlsx"], "are written as .csv"),
     "no row": (["explain", "birds.tally", "birds.csv"], "--row N"),
     "a row too far": (["explain", "birds.tally", "birds.csv", "--row", "999"], "has 344 rows"),
@@ -496,7 +496,9 @@ def test_debug_shows_where_it_went_wrong(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["train"], ["train", "a.csv"], ["predict", "m"], ["merge", "a"], ["show"]], ids=str
+    "arguments",
+    [["train"], ["train", "a.csv"], ["predict", "m"], ["merge", "a"], ["show"], ["serve", "m", "--port", "99999"]],
+    ids=str,
 )
 def test_what_is_typed_wrong_is_exit_2(arguments: list[str]) -> None:
     found = run(*arguments)

@@ -100,3 +100,14 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
         run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60)
         assert run.returncode == 1
         assert message in run.stderr
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_announced(
+    port: int, fitted: NaiveBayes, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "penguins.tally")
+    command = [sys.executable, "-m", "tallybayes.cli", "serve", str(tmp_path / "penguins.tally"), "--port", str(port)]
+    found = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith(f"tallybayes: cannot listen on 127.0.0.1, port {port}: ")
+    assert found.stderr.count("\n") == 1

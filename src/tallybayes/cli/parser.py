@@ -54,7 +54,17 @@ def pair(text: str) -> tuple[str, str]:
 
 def number_or_auto(text: str) -> float | str:
     """A number, or the word auto."""
-    return text if text == "auto" else float(text)
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number or auto, got {text!r}") from None
+
+
+def port(text: str) -> int:
+    """A port of this machine."""
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 65535, got {text!r}")
+    return int(text)
 
 
 def _model(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +127,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
 def _predict(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (- )")
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
     parser.add_argument(
         "--format", choices=["csv", "json", "parquet"], help="of the output, if its name does not say it"
     )
@@ -223,7 +233,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
 def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="model files; they are read again when they change")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+    parser.add_argument("--port", type=port, default=8000, help="port to listen on (8000)")
     parser.add_argument("--learn", action="store_true", help="let rows be learned and unlearned; needs a token")
     parser.add_argument(
         "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"

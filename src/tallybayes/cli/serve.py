@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import socket
 import warnings
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def run(options: argparse.Namespace) -> None:
     )
     import uvicorn
 
+    _check_free(options.host, options.port)
     warnings.simplefilter("ignore")  # whoever asks is told; the log is no place for it
     gc.collect()
     gc.freeze()  # what is loaded stays; looking through it again and again would only hold up answers
@@ -42,6 +44,16 @@ def run(options: argparse.Namespace) -> None:
         timeout_keep_alive=10,
         limit_concurrency=256,
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Refuse a port that is taken, or an address that is not this machine's, before anything is announced."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.create_server((host, port), family=family):
+            pass
+    except OSError as error:
+        raise SettingError(f"cannot listen on {host}, port {port}: {error.strerror}; --port names another") from None
 
 
 def _token(options: argparse.Namespace) -> str | None:
