@@ -142,6 +142,15 @@ def test_pairs_have_a_picture() -> None:
     pair = next(each for each in column_pictures(model) if each.kind == "pair")
     assert pair.information > 0.5
     assert len(pair.shape.levels) == 4
+    assert pair.shape.lift
+    assert "×2.00" in str(pair)  # even: a and b come together twice as often as if they were independent
+    assert "%" not in str(pair)
+    assert set(pair.shape.most_telling(pair.prior, 3).levels) < set(pair.shape.levels)  # no sum of what is no share
+
+
+def test_chances_are_read_as_shares_however_small() -> None:
+    bars = Bars(("a", "b"), np.ones((2, 2)))
+    assert [bars.told(p) for p in (0.5, 0.00053, 0.0)] == ["50.0%", "0.05%", "0.0%"]
 
 
 def test_records_are_plain() -> None:

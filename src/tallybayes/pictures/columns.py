@@ -106,7 +106,7 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
             if column.edges is not None:
                 yield picture(j, information, _binned(column, chance, block.summary, j))
             else:
-                yield picture(j, information, Bars(_names(column), chance))
+                yield picture(j, information, Bars(_names(column), chance, lift=name == "pair"))
         return
     yield from (picture(j, *found) for j, found in numbers_of(model, name, params, places, batch, prior))
 

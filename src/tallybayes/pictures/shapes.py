@@ -60,20 +60,31 @@ class Bars:
         P(level | class).
     words : bool
         Whether these are words of one bag, whose chances are shares of all words.
+    lift : bool
+        Whether these are pairs of levels, and ``chance`` how many times as often they come together as they would if
+        the two columns had nothing to do with each other.
     """
 
     levels: tuple[str, ...]
     chance: Array
     words: bool = False
+    lift: bool = False
+
+    def told(self, chance: float, digits: int = 1) -> str:
+        """A chance as it is read."""
+        if self.lift:
+            return f"×{chance:.2f}" if chance < 10.0 else f"×{chance:.0f}"
+        return f"{chance:.{digits}%}" if chance >= 0.001 or not chance else f"{100 * chance:.1g}%"
 
     def most_telling(self, prior: Array, most: int = MOST_BARS) -> Bars:
         """The levels that tell most, in their order, the rest put together."""
         if len(self.levels) <= most:
             return self
-        kept = np.sort(np.argsort(-shares(self.chance, prior), kind="stable")[: most if self.words else most - 1])
+        apart = self.words or self.lift  # these have no sum that means anything
+        kept = np.sort(np.argsort(-shares(self.chance, prior), kind="stable")[: most - (not apart)])
         levels = [self.levels[c] for c in kept]
         chance = self.chance[:, kept]
-        if not self.words:
+        if not apart:
             rest = np.delete(self.chance, kept, axis=1).sum(axis=1, keepdims=True)
             levels.append(plural(len(self.levels) - len(kept), "other"))
             chance = np.concatenate((chance, rest), axis=1)
@@ -81,7 +92,7 @@ class Bars:
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
-        return {"levels": list(self.levels), "chance": listed(self.chance), "words": self.words}
+        return {"levels": list(self.levels), "chance": listed(self.chance), "words": self.words, "lift": self.lift}
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,9 @@ class ColumnPicture:
         name = min(max(map(len, bars.levels), default=0), 30)
         lines.append(f"  {'':{name}} " + " ".join(f"{label!s:>8.8}" for label in self.classes))
         for c, level in enumerate(bars.levels):
-            lines.append(f"  {level:{name}.{name}} " + " ".join(f"{p:8.2%}" for p in bars.chance[:, c]))
+            lines.append(
+                f"  {level:{name}.{name}} " + " ".join(f"{bars.told(p, 2):>8}" for p in bars.chance[:, c].tolist())
+            )
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:

@@ -67,6 +67,9 @@ class Report:
     scorer: Any = None
     controls: Any = None
 
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
+
     def as_dict(self) -> dict[str, Any]:
         """The report as plain values, for JSON, without what the what-if computes with."""
         return {
@@ -223,8 +226,8 @@ def _how_good(report: Report) -> str:
     judged = report.judged
     if judged is None:
         return (
-            "<p>Not looked at: the rows are not in the model. With <code>--data</code> (the file it was trained on) "
-            "each row is scored as if it alone had not been learned.</p>"
+            "<p>Not looked at: the rows are not in the model. <code>tallybayes report --data</code> (the file it was "
+            "trained on) scores each row as if it alone had not been learned.</p>"
         )
     facts = [
         ("accuracy", f"{float(judged.accuracy):.1%}", f"always the commonest class: {judged.baseline_accuracy:.1%}"),
@@ -313,6 +316,7 @@ def _card(picture: ColumnPicture) -> str:
     told = [f"{picture.information:.3f} nats", picture.family.replace("_", "-")]
     told += [f"weight {picture.weight:.2f}"] if picture.weight != 1.0 else []
     told += [f"{picture.missing:.1%} missing"] if picture.missing >= 0.0005 else []
+    told += ["×2: twice as often together as if they were independent"] if picture.kind == "pair" else []
     return (
         f'<article class="card"><h3>{escape(picture.column)}</h3><p class="soft">{escape(", ".join(told))}</p>'
         f"{svg.column(picture)}</article>"

@@ -83,12 +83,13 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
     drawn = []
     for c, level in enumerate(bars.levels):
         middle = c * step + thick * len(classes) / 2 + 4
+        whole = f"<title>{escape(level)}</title>" if len(level) > 17 else ""
         drawn.append(
-            f'<text x="{left - 6}" y="{_short(middle + 4)}" text-anchor="end">{escape(_cut(level, 17))}</text>'
+            f'<text x="{left - 6}" y="{_short(middle + 4)}" text-anchor="end">{escape(_cut(level, 17))}{whole}</text>'
         )
         for i, k in enumerate(classes):
             p = float(bars.chance[k, c])
-            told = f"{picture.classes[k]}: {p:.2%}"
+            told = f"{picture.classes[k]}: {bars.told(p, 2)}"
             drawn.append(
                 f'<rect class="bar k{i}" x="{left}" y="{_short(c * step + 4 + i * thick)}" '
                 f'width="{_short((WIDE - left - 44) * p / top)}" height="{thick - 1}">'
@@ -96,9 +97,8 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
             )
             if thick >= 9:
                 at = left + (WIDE - left - 44) * p / top + 4
-                told = f"{p:.1%}" if p >= 0.001 else f"{p:.2g}"
                 drawn.append(
-                    f'<text class="small" x="{_short(at)}" y="{_short(c * step + 12 + i * thick)}">{told}</text>'
+                    f'<text class="small" x="{_short(at)}" y="{_short(c * step + 12 + i * thick)}">{bars.told(p)}</text>'
                 )
     return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: chances of each class", "".join(drawn))
 
