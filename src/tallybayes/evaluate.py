@@ -366,6 +366,7 @@ def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evalu
     Evaluation(leave-one-out, 5 rows: accuracy 0.6000, log loss 14.4175, ECE 0.4000)
     """
     codes, weight = _labels(model, batch)
+    _check_learned(model, codes, weight)
     return score(model.leave_one_out(batch, n_jobs), codes, model.schema.classes, weight, "leave-one-out")
 
 
@@ -454,6 +455,17 @@ def _labels(model: Model, batch: Rows) -> tuple[NDArray[Any], Array]:
             f"{list(model.schema.classes)}; encode them with the model's schema"
         )
     return labels.codes, labels.weight
+
+
+def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
+    """Refuse more rows of a class than were learned: some of them cannot be left out."""
+    given, have = np.bincount(codes, weight, model.n_classes), model.tally.class_weight
+    if (given > have * (1 + 1e-9)).any():
+        k = int((given - have).argmax())
+        raise UnlearnError(
+            f"the rows of class {model.schema.classes[k]!r} weigh {given[k]:,.6g}, those that the model learned "
+            f"{have[k]:,.6g}: leave-one-out needs the rows that it was fitted on"
+        )
 
 
 def _check(log_posterior: Array, codes: NDArray[Any], n_classes: int, weight: Array) -> None:

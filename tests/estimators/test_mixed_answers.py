@@ -260,6 +260,19 @@ def test_every_form_is_evaluated_alike(model: NaiveBayes, make: Any, method: Any
     assert found.log_loss.value == pytest.approx(expected.log_loss.value, rel=1e-9)
 
 
+def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> None:
+    table, species = birds()
+    twice = pd.concat([pd.DataFrame(table)] * 2)
+    with pytest.raises(UnlearnError, match=r"class 'Adelie' weigh 304, .* learned 152.*judged with method='test'"):
+        model.evaluate(twice, [*species, *species])
+    assert model.evaluate(twice, [*species, *species], method="test").n_rows == 688
+
+
+def test_a_path_is_no_table(model: NaiveBayes) -> None:
+    with pytest.raises(DataError, match=r"got 'birds\.csv'; a file is .* predicted with predict_file"):
+        model.predict("birds.csv")
+
+
 def test_folds_are_shuffled_by_the_seed(model: NaiveBayes) -> None:
     x, y = birds()
     losses = [model.evaluate(x, y, method=4, seed=seed).log_loss.value for seed in (0, 0, 1)]

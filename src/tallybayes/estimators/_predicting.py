@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import evaluate
 from tallybayes.batch import Array, Rows
-from tallybayes.errors import SettingError
+from tallybayes.errors import SettingError, UnlearnError
 from tallybayes.estimators._checks import generator
 from tallybayes.estimators._fitted import HoldsModel
 from tallybayes.evaluate import Evaluation
@@ -202,7 +202,10 @@ class Predicts(HoldsModel):
             folds = int(method) if isinstance(method, Integral) else np.asarray(method)
             return evaluate.k_fold(self.model_, batch, folds, seed, self.n_jobs)
         if method == "leave-one-out":
-            return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
+            try:
+                return evaluate.leave_one_out(self.model_, batch, self.n_jobs)
+            except UnlearnError as error:
+                raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
         if method != "test":
             raise SettingError(f"method must be 'leave-one-out', 'test' or a number of folds, not {method!r}")
         assert batch.labels is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,6 +105,11 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
 
 
 def _from_array(data: Any) -> Table:
+    if isinstance(data, (str, os.PathLike)):
+        raise DataError(
+            f"expected a table, got {os.fspath(data)!r}; a file is learned with fit(path, target=…) and predicted with "
+            "predict_file(path, out); for all else read it into a frame first"
+        )
     matrix = np.asarray(data)
     if matrix.ndim != 2:
         raise DataError(
