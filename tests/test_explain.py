@@ -25,6 +25,19 @@ def learned(**params: Any) -> Model:
 # ---------------------------------------------------------------------------------------------- the text
 
 
+def test_a_level_that_was_never_learned_is_marked() -> None:
+    found = NaiveBayes(classical=True).fit(DAYS, PLAY).explain({"outlook": "foggy", "wind": "weak"})
+    assert "  outlook = foggy (never seen)    +0.000" in str(found)
+    assert "wind = weak (" not in str(found)
+    assert repr(found) == f"Explanation({str(found).splitlines()[0]})"
+
+
+def test_a_notebook_sees_what_a_terminal_sees() -> None:
+    shown = NaiveBayes(classical=True).fit(DAYS, PLAY).explain({"wind": "weak"})._repr_html_()
+    assert "(missing)" not in shown
+    assert "<p>no value: outlook, temperature, humidity</p>" in shown
+
+
 def told(**evidence: tuple[Any, float]) -> Explanation:
     parts = tuple(Evidence(column, value, amount) for column, (value, amount) in evidence.items())
     total = -0.5 + math.fsum(part.log_odds for part in parts)

@@ -29,11 +29,14 @@ class Evidence:
     log_odds: float
     pair: bool = False  # two columns together
     words: Words | None = None  # of a text
+    unseen: bool = False  # a level that was never learned, and says nothing
 
     @property
     def what(self) -> str:
         """The column and its value, in a few words."""
-        return f"{self.column} = {shown(self.value)}" if self.words is None else f"{self.column}: {self.words}"
+        if self.words is not None:
+            return f"{self.column}: {self.words}"
+        return f"{self.column} = {shown(self.value)}{' (never seen)' if self.unseen else ''}"
 
     def lines(self) -> list[tuple[str, float]]:
         """What is shown of it: the whole, and for a text its strongest words."""
@@ -63,6 +66,9 @@ class Explanation:
     total: float  # log odds of the label
     posterior: dict[Level, float]  # P(y | x)
 
+    def __repr__(self) -> str:
+        return f"Explanation({str(self).partition(chr(10))[0]})"
+
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
         silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
@@ -77,9 +83,10 @@ class Explanation:
         return "\n".join(lines + ([f"  no value: {', '.join(silent)}"] if silent else []))
 
     def _repr_html_(self) -> str:
+        told = [e for e in self.evidence if e.value is not None or e.log_odds]
         rows = "".join(
             f"<tr><td>{escape(name).replace('  ', '&emsp;')}<td style='text-align:right'>{amount + 0.0:+.3f}"
-            for name, amount in [("prior", self.prior), *(line for e in self.evidence for line in e.lines())]
+            for name, amount in [("prior", self.prior), *(line for e in told for line in e.lines())]
         )
         texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
         head = f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"

@@ -78,6 +78,8 @@ def prior_sweep(model: Any, row: Any, label: Level | None = None, points: int = 
     ('no', 0.357, 0.686, 0.21)
     """
     model = whole_classes(model, "a prior sweep")
+    if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
+        row = row.to_dict()  # a row of a pandas frame
     if isinstance(row, dict) and not any(isinstance(v, (list, tuple, np.ndarray)) for v in row.values()):
         row = [row]
     rows = rows_of(model, row)
