@@ -458,6 +458,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no such kind": (["train", "birds.csv", "--target", "species", "--kind", "sex=word"], "must be one of"),
     "a bad prior": (["train", "birds.csv", "--target", "species", "--prior", "a=b"], "--prior must be"),
     "a bad alpha": (["train", "birds.csv", "--target", "species", "--alpha=-1"], "alpha"),
+    "weights of text": (["train", "birds.csv", "--target", "species", "--weight", "island"], "got a column of text"),
     "no model": (["show", "birds.csv"], "cannot be read as a model"),
     "no model file": (["show", "nix.tally"], "nix.tally: No such file"),
     "a model that is a directory": (["show", "."], "directory"),

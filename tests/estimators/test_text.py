@@ -396,3 +396,8 @@ def test_damaged_vocabularies_are_refused_when_a_file_is_read(damage: str, tmp_p
     storage.write(replace(model, tally=replace(model.tally, schema=schema)), path)
     with pytest.raises(ModelFileError, match=r"column 'text'|other levels"):
         storage.read(path)
+
+
+def test_what_is_no_text_is_named_with_its_row() -> None:
+    with pytest.raises(DataError, match=r"got 3 \(row 2\)"):
+        TextNB().fit(["a", None, 3], [0, 1, 0])

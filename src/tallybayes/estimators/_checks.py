@@ -52,7 +52,10 @@ def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
 def check_target(y: Any) -> NDArray[Any]:
     """The labels as an array, refused where they are numbers to regress on."""
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None. Pass the labels as y; NaiveBayes also "
+            "takes target=…, the name of their column"
+        )
     if isinstance(y, (list, tuple)) and any(map(is_hole, y)):
         y = np.array(y, dtype=object)  # NumPy would turn a hole into a label called "nan"
     labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)

@@ -19,6 +19,7 @@ from tallybayes.families import Bernoulli, Complement, Multinomial
 from tallybayes.schema import Schema
 from tallybayes.settings import Settings
 from tallybayes.sources.columns import Overrides
+from tallybayes.sources.labels import is_hole
 from tallybayes.sources.tables import Table
 from tallybayes.sources.values import ArrayValues, SeriesValues, Values
 from tallybayes.tokens import USUAL, Tokens
@@ -273,7 +274,8 @@ def text_values(documents: Any) -> Values:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
     if values.storage not in ("text", "empty"):
-        raise DataError(f"expected a list of texts, got {values.value(0)!r}; convert what is no text to strings")
+        row, odd = next((i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_hole(v))
+        raise DataError(f"expected a list of texts, got {odd!r} (row {row}); convert what is no text to strings")
     return values
 
 

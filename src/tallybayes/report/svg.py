@@ -97,9 +97,8 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
             )
             if thick >= 9:
                 at = left + (WIDE - left - 44) * p / top + 4
-                drawn.append(
-                    f'<text class="small" x="{_short(at)}" y="{_short(c * step + 12 + i * thick)}">{bars.told(p)}</text>'
-                )
+                high = c * step + 12 + i * thick
+                drawn.append(f'<text class="small" x="{_short(at)}" y="{_short(high)}">{bars.told(p)}</text>')
     return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: chances of each class", "".join(drawn))
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tallybayes.batch import MISSING, UNSEEN
+from tallybayes.errors import DataError
 from tallybayes.kernels import Texts, texts_of
 from tallybayes.schema import Level, in_order
 from tallybayes.sources.labels import encode
@@ -67,6 +68,8 @@ class ArrowValues(HoldsText):
         """Numbers in place where there is no hole, otherwise as floats."""
         if self.storage == "empty":
             return np.full(len(self), np.nan)
+        if self.storage == "text":
+            raise DataError(f"expected numbers, such as row weights, got a column of text ({self.distinct()[0]!r})")
         data = _data(self.array)
         missing = _missing(self.array)
         if missing is None:
