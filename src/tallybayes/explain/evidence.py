@@ -67,7 +67,11 @@ class Explanation:
     posterior: dict[Level, float]  # P(y | x)
 
     def __repr__(self) -> str:
-        return f"Explanation({str(self).partition(chr(10))[0]})"
+        return f"Explanation({self._head})"
+
+    @property
+    def _head(self) -> str:
+        return f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"
 
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]
@@ -75,7 +79,7 @@ class Explanation:
         parts = [("prior", self.prior), *(line for e in told for line in e.lines())]
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
-        lines = [f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"]
+        lines = [self._head]
         for name, amount in parts:
             size = round(20 * min(1.0, abs(amount) / largest))
             lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
@@ -89,9 +93,10 @@ class Explanation:
             for name, amount in [("prior", self.prior), *(line for e in told for line in e.lines())]
         )
         texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
-        head = f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"
         total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
-        return f"<p>{escape(head)}</p><table>{rows}{total}</table>{texts}"
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
+        missing = f"<p>no value: {escape(', '.join(silent))}</p>" if silent else ""
+        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{missing}{texts}"
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -158,11 +163,12 @@ def strongest(
 ) -> tuple[Evidence, ...]:
     """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
     said = words or {}
-    evidence = [
-        Evidence(c.name, value_of(c, values), difference(mine[d], theirs[d]), c.parts is not None, said.get(c.name))
-        for d, c in enumerate(schema.columns)
-        if c.kind != "ignored"
-    ]
+    evidence = []
+    for d, c in enumerate(schema.columns):
+        if c.kind != "ignored":
+            value, odds = value_of(c, values), difference(mine[d], theirs[d])
+            unseen = c.kind == "category" and not odds and value is not None and value not in (c.levels or ())
+            evidence.append(Evidence(c.name, value, odds, c.parts is not None, said.get(c.name), unseen))
     return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
 
 
