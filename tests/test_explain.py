@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from tallybayes import Model, NaiveBayes, Settings, Tally, families
 from tallybayes.datasets import tennis
 from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.explain import Evidence, Explanation, Ratio, Worked, level_ratios, prior_ratios, worked
+from tallybayes.explain import Evidence, Explanation, Ratio, Worked, level_ratios, prior_ratios, steps, worked
+from tallybayes.settings import EvidenceWeights
 
 DAYS = tennis()
 PLAY = DAYS.pop("play")
@@ -30,6 +33,23 @@ def test_a_level_that_was_never_learned_is_marked() -> None:
     assert "  outlook = foggy (never seen)    +0.000" in str(found)
     assert "wind = weak (" not in str(found)
     assert repr(found) == f"Explanation({str(found).splitlines()[0]})"
+
+
+def test_factors_are_written_as_they_are_worked_out() -> None:
+    """What is shown can be typed into a calculator: the logarithm that is normal, and the power of the whole ratio."""
+    table = {"size": [1.0, 1.5, 2.0, 30.0, 50.0, 90.0] * 9, "side": ["l", "r", "l", "l", "r", "r"] * 9}
+    model = NaiveBayes(family={"size": "lognormal"}, pairs=0).fit(
+        table, ["small", "small", "small", "big", "big", "big"] * 9
+    )
+    row = {"size": 2.0, "side": "l"}
+    core = replace(
+        model.model_, settings=replace(model.model_.settings, weights=EvidenceWeights({"size": 0.25}, prior=0.5))
+    )
+    prior, *others = steps(core, model._rows([row]), row)
+    assert prior.factors == ("(27/54)^0.5", "(27/54)^0.5")
+    factor = next(step for step in others if step.what == "size = 2")
+    mean, spread = map(float, factor.factors[1].removeprefix("N(log 2; ").removesuffix(")^0.25").split(", "))
+    assert factor.logs[1] == pytest.approx(0.25 * norm.logpdf(math.log(2), mean, spread), abs=1e-2)
 
 
 def test_a_notebook_sees_what_a_terminal_sees() -> None:

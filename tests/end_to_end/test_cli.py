@@ -217,6 +217,8 @@ def test_explain_works_it_out_by_hand(home: Path) -> None:
     assert ["P(class)", "152/344", "68/344", "124/344"] in lines
     assert ["×", "island", "=", "Dream", "57/155", "69/71", "1/127"] in lines
     assert "N(43.2; 38.79, 2.65)" in found.stdout
+    narrow = run("explain", *at(home, "birds.tally"), "island=Dream", "bill_length_mm=43.2", "--work", COLUMNS="40")
+    assert [line.split() for line in narrow.stdout.splitlines()] == lines  # no figure is cut short
     record = json.loads(run("explain", *at(home, "birds.tally"), "island=Dream", "--work", "--json").stdout)
     joint = np.sum([step["logs"] for step in record["work"]], axis=0)
     shares = np.exp(joint - joint.max())

@@ -113,6 +113,8 @@ def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], 
         how = "calibrated" if total else "no class allows the row: the prior"
         grid.add_row(how, *(f"{p:.4f}" for p in posterior.values()))
     screen.soft_wrap = False
+    whole = screen.measure(grid, options=screen.options.update(max_width=100_000)).maximum
+    screen.width = max(screen.width, whole)  # a line that wraps is better than a figure that is cut short
     screen.print(grid)
     best = max(posterior, key=lambda label: posterior[label])
     screen.print(f"  so {best} with probability {posterior[best]:.4f}.")

@@ -47,8 +47,9 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
     """
     said = model.contributions(batch)[0]
     weights = model.settings.weights
-    power = _power(1.0 if weights is None else weights.prior)
-    prior = Step("P(class)", tuple(f"{p}{power}" for p in prior_ratios(model)), tuple(model.prior_score.tolist()))
+    believed = 1.0 if weights is None else weights.prior
+    ratios = tuple(_raised(str(p), believed) for p in prior_ratios(model))
+    prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))
     worked_out = [prior]
     for name, block in model.tally.blocks.items():
         for j, p in enumerate(block.columns):
@@ -62,14 +63,14 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
                 worked_out.append(Step(f"{column.name} = {shown(value)}", tuple(f"e^{log:.4g}" for log in logs), logs))
                 continue
             plain = tuple(log / weight for log in logs) if weight else logs
-            factors = tuple(f"{f}{_power(weight)}" for f in _factors(model, name, j, column, value, plain))
+            factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
             worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
     return tuple(worked_out)
 
 
-def _power(weight: float) -> str:
+def _raised(factor: str, weight: float) -> str:
     """How a factor that is not believed as it is, is written."""
-    return "" if weight == 1.0 else f"^{weight:.3g}"
+    return factor if weight == 1.0 else f"{f'({factor})' if '/' in factor else factor}^{weight:.3g}"
 
 
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
@@ -79,7 +80,8 @@ def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs:
         return tuple(f"e^{log:.4g}" for log in logs)
     if isinstance(params, Normals) and params.precision[:, j].any():
         spread = np.sqrt(params.variance[:, j])
-        return tuple(f"N({value:g}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
+        x = f"log {value:g}" if block == "lognormal" else f"{value:g}"
+        return tuple(f"N({x}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
     if block == "categorical" and value in (column.levels or ()):
         return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
     return tuple(f"{math.exp(log):.4g}" for log in logs)
