@@ -101,6 +101,7 @@ def test_what_is_served(path: Path) -> None:
     http = client(path)
     assert http.get("/health").json() == {"status": "ok", "version": http.app.version, "troubles": {}}
     (model,) = http.get("/models").json()["models"]
+    assert model["rows"] == 344
     assert model["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
     columns = http.get("/models/penguins/schema").json()["columns"]
     sex = next(column for column in columns if column["name"] == "sex")

@@ -25,7 +25,6 @@ from tallybayes.explain import explain, steps
 from tallybayes.model import Model
 from tallybayes.predictions import Answers, predict_file
 from tallybayes.report.page import policy
-from tallybayes.schema import amount
 from tallybayes.serve.describe import BODY, COMPARED, CSV, ERRORS, LABELLED, docs_page, index_page, with_names
 from tallybayes.serve.guard import LOOPBACK, Guard, may
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
@@ -252,7 +251,7 @@ def about(entry: Entry) -> dict[str, Any]:
         "target": entry.loaded.target,
         "classes": list(model.schema.classes),
         "n_columns": sum(column.kind != "pair" for column in model.schema.columns),
-        "rows": amount(float(model.tally.class_weight.sum())),
+        "rows": float(model.tally.class_weight.sum()),
     }
 
 

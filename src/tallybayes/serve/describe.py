@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tallybayes.report.page import asset
-from tallybayes.schema import plural
+from tallybayes.schema import amount, plural
 
 CELL = {"type": ["string", "number", "boolean", "null"]}
 ROW = {"type": "object", "additionalProperties": CELL, "description": "column → value; what is not named is unknown"}
@@ -84,7 +84,7 @@ def index_page(models: list[dict[str, Any]]) -> str:
     cards = "".join(
         f'<article class="card"><h3><a href="/models/{quote(m["name"], safe="")}/what-if">{escape(m["name"])}</a></h3>'
         f"<p>{escape(', '.join(map(str, m['classes'][:8])))}{', …' if len(m['classes']) > 8 else ''}</p>"
-        f'<p class="soft">{m["rows"]} rows, {plural(m["n_columns"], "column")}</p></article>'
+        f'<p class="soft">{amount(m["rows"])} rows, {plural(m["n_columns"], "column")}</p></article>'
         for m in models
     )
     lead = 'What if? Choose a model. Programs ask <a href="/docs">the API</a>.'
