@@ -469,6 +469,15 @@ BAD: dict[str, tuple[list[str], str]] = {
         "is a directory",
     ),
     "an output nowhere": (["predict", "birds.tally", "birds.csv", "-o", "nowhere/o.csv"], "there is no directory"),
+    "an output that is read": (
+        ["train", "birds.csv", "--target", "species", "-o", "birds.csv"],
+        "would be written over",
+    ),
+    "a page over the model": (["report", "birds.tally", "-o", "birds.tally"], "would be written over"),
+    "predictions over the rows": (
+        ["predict", "birds.tally", "birds.csv", "-o", "./birds.csv"],
+        "would be written over",
+    ),
     "an output of no kind": (["predict", "birds.tally", "birds.csv", "-o", "o.xlsx"], "are written as .csv"),
     "no row": (["explain", "birds.tally", "birds.csv"], "--row N"),
     "a row too far": (["explain", "birds.tally", "birds.csv", "--row", "999"], "has 344 rows"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from tallybayes.cli.parser import MODULES, parser
-from tallybayes.errors import TallybayesError
+from tallybayes.errors import SettingError, TallybayesError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
     code = None
     try:
+        refuse_overwriting(options)
         code = import_module(f"tallybayes.cli.{MODULES[options.command]}").run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has seen enough; nothing is left to be written at exit either
@@ -40,6 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{said(error)}", file=sys.stderr)
         return 3 if is_mail else 1
     return code or 0
+
+
+def refuse_overwriting(options: argparse.Namespace) -> None:
+    """A slip should not cost the file that is read: only a model is changed in place."""
+    out = getattr(options, "output", None)
+    if out in (None, "-") or not os.path.isfile(out):
+        return
+    read = ["data"] if options.command in ("update", "unlearn") else ["data", "model"]
+    for path in (getattr(options, name, None) for name in read):
+        if path is not None and os.path.isfile(path) and os.path.samefile(path, out):
+            raise SettingError(f"{out} is read by this command and would be written over; name another file with -o")
 
 
 def said(error: Exception) -> str:

@@ -56,7 +56,9 @@ def merge(options: argparse.Namespace) -> None:
         if other.settings != models[0].settings:
             note(f"note: {path} has other settings than {options.models[0]}, whose settings are kept", options)
         if missing := set(models[0].schema.names) ^ set(other.schema.names):
-            raise SchemaError(f"{path} and {options.models[0]} differ in the column {min(missing)!r}{APART}")
+            pairs = {c.name for model in (models[0], other) for c in model.schema.columns if c.kind == "pair"}
+            told = f"{path} and {options.models[0]} differ in the column {min(missing)!r}"
+            raise SchemaError(told + (APART if missing <= pairs else "; only models of the same columns can be merged"))
         if {n: b.columns for n, b in other.tally.blocks.items()} != {
             n: b.columns for n, b in models[0].tally.blocks.items()
         }:
