@@ -173,7 +173,7 @@ class AnswersOfTables(ReadsTables):
         wide = min(max(len("class"), *(len(name) for name, _, _ in classes)), WIDEST)
         lines = [
             f"{type(self).__name__}: {amount(total)} row{'' if total == 1 else 's'}, "
-            f"{plural(len(self.schema_.columns), 'column')}, {plural(len(self.classes_), 'class')}, "
+            f"{plural(self.n_features_in_, 'column')}, {plural(len(self.classes_), 'class')}, "
             f"{plural(self.n_parameters_, 'parameter')}",
             "",
             self.schema_.described(),

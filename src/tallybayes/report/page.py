@@ -68,7 +68,8 @@ class Report:
     controls: Any = None
 
     def __repr__(self) -> str:
-        return f"Report({self.title!r}, {plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
+        n_columns = sum(column.kind != "pair" for column in self.columns)
+        return f"Report({self.title!r}, {plural(n_columns, 'column')}, {plural(len(self.classes), 'class')})"
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain values, for JSON, without what the what-if computes with."""
