@@ -268,6 +268,17 @@ def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> No
     assert model.evaluate(twice, [*species, *species], method="test").n_rows == 688
 
 
+def test_row_weights_may_be_a_column_of_the_table() -> None:
+    table, species = birds()
+    copies = np.arange(len(species)) % 3 + 1.0
+    whole = pd.DataFrame(table).assign(species=species, copies=copies)
+    named = NaiveBayes(classical=True).fit(whole, "species", "copies")
+    given = NaiveBayes(classical=True).fit(table, species, copies)
+    np.testing.assert_array_equal(named.predict_proba(table), given.predict_proba(table))
+    with pytest.raises(DataError, match="no column 'copy'; did you mean 'copies'"):
+        NaiveBayes().fit(whole, "species", "copy")
+
+
 def test_a_path_is_no_table(model: NaiveBayes) -> None:
     with pytest.raises(DataError, match=r"got 'birds\.csv'; a file is .* predicted with predict_file"):
         model.predict("birds.csv")

@@ -28,6 +28,7 @@ from tallybayes.plan import NUMERIC, Plan, mean_of
 from tallybayes.planning.weights import LEAST_ROWS
 from tallybayes.schema import Schema, plural, united
 from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
+from tallybayes.sources.columns import split_target
 from tallybayes.sources.tables import TableBatch
 from tallybayes.tally import Tally, count
 from tallybayes.tokens import Tokens
@@ -238,8 +239,8 @@ class NaiveBayes(AnswersOfTables):
             a Polars LazyFrame, an Ibis table, a Spark or Dask DataFrame.
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
-        sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; 1 if not given. Of a file, the name of a column.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How much each row counts; 1 if not given. Or the name of the column of the table that holds it.
         target : str, optional
             Name of that column, where it reads better than ``y``.
 
@@ -249,6 +250,8 @@ class NaiveBayes(AnswersOfTables):
         """
         if is_source(X):
             return fit_file(self, X, self._one_target(y, target), sample_weight)
+        if isinstance(sample_weight, str):
+            X, sample_weight = split_target(X, sample_weight)
         return super().fit(X, self._one_target(y, target), sample_weight)
 
     def partial_fit(
