@@ -24,16 +24,8 @@ from tallybayes.sources.columns import Overrides, inferred, matched, split_targe
 from tallybayes.sources.files import LOOK, File, Progress, TypeConflict, is_file, known_column, open_file, quoted
 from tallybayes.sources.labels import encode, encode_labels, row_weights
 from tallybayes.sources.lazy import Lazy, count_lazy, is_lazy, summed_tables, survey_lazy
-from tallybayes.sources.pushdown import (
-    PUSHED,
-    Mode,
-    Survey,
-    profiles,
-    pushed,
-    refuse_regression,
-    refuse_unlabelled,
-    survey,
-)
+from tallybayes.sources.pushdown import survey
+from tallybayes.sources.survey import PUSHED, Mode, Survey, profiles, pushed, refuse_regression, refuse_unlabelled
 from tallybayes.sources.tables import Table, TableBatch, profile, read_table
 from tallybayes.sources.values import Values
 from tallybayes.sources.words import Counted
@@ -142,12 +134,17 @@ def learn_file(
         names = [name for name in file.names if name not in (_target(file, target), extra)]
         told.check(names)
         modes = {name: _mode(file, name, told) for name in names}
+        unsure = _unsure(file, [name for name, mode in modes.items() if mode == "levels"], told)
+        # A file is parsed once for all that is looked at in its first rows; an engine is asked for what it must tell.
+        asked = unsure if isinstance(file, Lazy) else [_target(file, target), *_counted(modes, told)]
+        opening = file.first(LOOK, asked) if asked else Table({}, 0)
         texts.clear()
-        texts.update(_texts(file, [name for name, mode in modes.items() if mode == "levels"], told))
+        texts.update({name: "as told" for name in names if modes[name] == "levels" and told.kind.get(name) == "text"})
+        texts.update(_texts(opening, unsure))
         modes |= dict.fromkeys(texts, "nothing")
         if isinstance(file, Lazy):
             return file, survey_lazy(file, _target(file, target), modes, unlabelled)
-        return file, survey(file, _target(file, target), modes, unlabelled, progress)
+        return file, survey(file, _target(file, target), modes, unlabelled, progress, opening)
 
     texts: dict[str, str] = {}
     file, seen = settled(open_source(data), looked)
@@ -348,16 +345,21 @@ def words_of(values: Values, tokens: Tokens) -> Vocabulary | range:
     return values.learned_words(tokens).words
 
 
-def _texts(file: File | Lazy, names: Sequence[str], told: Overrides) -> dict[str, str]:
-    """Columns of text, with the reason: those that were told, and what the first rows show to be sentences."""
-    found = {name: "as told" for name in names if told.kind.get(name) == "text"}
-    unknown = [name for name in names if name not in {*told.kind, *told.family} and file.storage(name) == "text"]
-    if unknown:
-        some = file.first(LOOK, unknown).columns
-        columns = [infer(profile(name, some[name])) for name in unknown]
-        # Not how many of the first rows are different: there are others.
-        found |= {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
-    return found
+def _unsure(file: File | Lazy, names: Sequence[str], told: Overrides) -> list[str]:
+    """Columns that may be text or categories."""
+    return [name for name in names if name not in {*told.kind, *told.family} and file.storage(name) == "text"]
+
+
+def _counted(modes: Mapping[str, Mode], told: Overrides) -> list[str]:
+    """Columns that a scan counts, or may count."""
+    return [name for name, mode in modes.items() if mode != "nothing" and told.kind.get(name) != "text"]
+
+
+def _texts(opening: Table, names: Sequence[str]) -> dict[str, str]:
+    """Columns that the first rows show to be sentences, with the reason."""
+    columns = [infer(profile(name, opening.columns[name])) for name in names]
+    # Not how many of the first rows are different: there are others.
+    return {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
 
 
 def _with_chosen_words(file: File | Lazy, schema: Schema, target: str) -> Schema:

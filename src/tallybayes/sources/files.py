@@ -26,6 +26,7 @@ from tallybayes.sources.values import Storage
 
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
 LOOK = 8192  # first rows that are looked at before the whole is counted
+LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
 
 Progress = Callable[[float], None]  # told the share that is done, between 0 and 1
@@ -200,6 +201,8 @@ def open_file(path: Any, holes: Sequence[str] = ()) -> File:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
+            # The statistics of a Parquet file know no NaN, and DuckDB would take it from them that there is none.
+            "disabled_optimizers": "statistics_propagation",
         }
     )
     return _opened(File(name, paths, _format(paths[0]), tuple(holes), connection, "", {}), whole=False)
@@ -272,11 +275,21 @@ def _opened_csv(file: File, whole: bool, told: Mapping[str, str]) -> File:
     return replace(file, scan=scan, types=types)
 
 
+def _header(file: File) -> str:
+    """The first line, as it is."""
+    path = file.paths[0]
+    if not path.lower().endswith(COMPRESSED):
+        # What is not UTF-8 is an error where the rows are read.
+        with open(path, encoding="utf-8-sig", errors="replace") as lines:
+            return lines.readline(LONGEST_HEADER).rstrip("\n")
+    raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
+    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(path))}, {raw}) LIMIT 1").fetchall()
+    return str(lines[0][0] or "") if lines else ""
+
+
 def _separator(file: File) -> str:
     """The sign between the fields: the one that is most often in the header, outside quotes."""
-    raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
-    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(file.paths[0]))}, {raw}) LIMIT 1").fetchall()
-    header = str(lines[0][0] or "") if lines else ""
+    header = _header(file)
     outside = "".join(header.split('"')[::2])
     separator = max(",\t;|", key=outside.count)
     seen: dict[str, str] = {}

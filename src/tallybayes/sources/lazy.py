@@ -23,13 +23,12 @@ from tallybayes.infer import CODED
 from tallybayes.schema import Column, Level, Schema, in_order, plural
 from tallybayes.sources.files import BATCH, LOOK
 from tallybayes.sources.labels import is_hole
-from tallybayes.sources.pushdown import Mode, Seen, Survey, refuse_regression, refuse_unlabelled
+from tallybayes.sources.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
 from tallybayes.sources.tables import Table, read_table
 from tallybayes.sources.values import Storage
 from tallybayes.tally import Block, Counts, Moments, Tally, cell_grid
 
 LABEL, WEIGHT, VALUE, COLUMN = "tb_label", "tb_weight", "tb_value", "tb_column"
-MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
 MOST_ON_SPARK = 10  # columns in one question
 LOSSY = 1e4  # how far a class may lie from the centre, in variances, before it is summed about its own mean
 ENGINES = {"duckdb": "DuckDB relation", "polars": "Polars LazyFrame", "ibis": "Ibis table", "dask": "Dask DataFrame"}
