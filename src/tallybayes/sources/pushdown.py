@@ -151,7 +151,8 @@ def _is_doubtful(cells: list[Cells], name: str, look: Glance) -> bool:
 def _better_centre(cells: list[Cells], name: str, look: Glance) -> float:
     """The mean of all rows, where the first scan could tell it."""
     weight, shift, _ = _moments(cells, name, look)
-    mean = float(weight @ shift / max(weight.sum(), 1.0)) + look.centre[name]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(weight @ shift / max(weight.sum(), 1.0)) + look.centre[name]
     return mean if np.isfinite(mean) else look.centre[name]
 
 
