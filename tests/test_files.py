@@ -142,6 +142,31 @@ def test_a_large_offset_keeps_its_variance(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(moments.mean, 1e8 + 1, rtol=1e-15)
 
 
+FIRST = 8192  # rows that are looked at before the whole is counted
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("first", ["offset", "zero", "nan", "null"])
+def test_what_the_first_rows_do_not_show_is_counted_exactly(first: str, suffix: str, tmp_path: Path) -> None:
+    """Pitfall 4, where the centre of the first rows says nothing of the others, or of one class."""
+    rng = np.random.default_rng(0)
+    n, label = 3 * FIRST, rng.integers(2, size=3 * FIRST)
+    x = 1e9 + rng.normal(size=n) + 1e6 * label  # classes a million deviations apart
+    x[:FIRST] = {"offset": x[:FIRST], "zero": 0.0, "nan": np.nan, "null": np.nan}[first]
+    late = rng.normal(size=n)
+    late[-3:] = np.nan
+    frame = pl.DataFrame({"x": x, "late": late, "same": np.full(n, 0.1), "y": label.astype(str)})
+    path = write(frame.with_columns(pl.col("x").fill_nan(None)) if first == "null" else frame, tmp_path / f"d.{suffix}")
+    moments: Any = tally_file(path, "y").blocks["gaussian"].summary
+    for k in range(2):
+        for j, values in enumerate((x, late)):
+            known = values[(label == k) & ~np.isnan(values)]
+            assert moments.weight[k, j] == len(known)
+            np.testing.assert_allclose(moments.mean[k, j], known.mean(), rtol=1e-14, atol=1e-14)
+            np.testing.assert_allclose(moments.m2[k, j], known.var() * len(known), rtol=1e-9)
+    assert not moments.m2[:, 2].any()
+
+
 @pytest.mark.parametrize("kind", [pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt64, pl.Float32])
 def test_narrow_integers_do_not_overflow(kind: Any, tmp_path: Path) -> None:
     """Pitfall 35."""

@@ -26,6 +26,10 @@ from tallybayes.sources.values import Storage
 
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
 LOOK = 8192  # first rows that are looked at before the whole is counted
+SMALL = (
+    1 << 22
+)  # bytes that are read at a time where only the first rows are wanted; DuckDB would read eight times that
+LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
 
 Progress = Callable[[float], None]  # told the share that is done, between 0 and 1
@@ -70,6 +74,7 @@ class File:
     scan: str  # what stands behind FROM
     types: dict[str, str]  # DuckDB's type of each column
     whole: bool = False  # whether the types were found by a look at every row
+    start: str = ""  # what stands behind FROM where only the first rows are wanted, if anything else
 
     @property
     def names(self) -> list[str]:
@@ -126,7 +131,8 @@ class File:
 
         with self.errors():
             chosen = "*" if columns is None else ", ".join(map(quoted, columns))
-            return arrow_table(self.connection.sql(f"SELECT {chosen} FROM {self.scan} LIMIT {rows}").to_arrow_table())
+            sql = f"SELECT {chosen} FROM {self.start or self.scan} LIMIT {rows}"
+            return arrow_table(self.connection.sql(sql).to_arrow_table())
 
     def is_numbering(self, name: str, seen: Any) -> bool:
         """Whether whole numbers that span as many values as there are rows have each of them once."""
@@ -157,8 +163,12 @@ class File:
         of_csv = {name: kind for name, kind in types.items() if self.format == "csv" and kind != "BOOLEAN"}
         file = _opened(self, self.whole, of_csv)
         rest = ", ".join(f"{quoted(n)}::{kind} AS {quoted(n)}" for n, kind in types.items() if n not in of_csv)
-        scan = f"(SELECT * REPLACE ({rest}) FROM {file.scan})" if rest else file.scan
-        return replace(file, scan=scan, types={**file.types, **types})
+        if rest:
+            scan, start = (
+                f"(SELECT * REPLACE ({rest}) FROM {which})" for which in (file.scan, file.start or file.scan)
+            )
+            file = replace(file, scan=scan, start=start)
+        return replace(file, types={**file.types, **types})
 
     def looked_through(self) -> File:
         """The same files, with types that fit every row of them."""
@@ -200,6 +210,8 @@ def open_file(path: Any, holes: Sequence[str] = ()) -> File:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
+            # The statistics of a Parquet file know no NaN, and DuckDB would take it from them that there is none.
+            "disabled_optimizers": "statistics_propagation",
         }
     )
     return _opened(File(name, paths, _format(paths[0]), tuple(holes), connection, "", {}), whole=False)
@@ -266,17 +278,28 @@ def _opened_csv(file: File, whole: bool, told: Mapping[str, str]) -> File:
     many = len(file.paths) > 1
     united = "true" if many else "false"
     scan = f"read_csv({files(file)}, auto_detect = true, {how}, {look}, union_by_name = {united})"
-    types = _described(file, scan)
+    few = f"buffer_size = {SMALL})"
+    types = _described(file, scan if whole else f"{scan[:-1]}, {few}")
     if not many:  # what was found out is said from now on, so that it is not found out again with every question
         scan = f"read_csv({files(file)}, auto_detect = false, {how}, columns = {struct(types)})"
-    return replace(file, scan=scan, types=types)
+    return replace(file, scan=scan, types=types, start=f"{scan[:-1]}, {few}")
+
+
+def _header(file: File) -> str:
+    """The first line, as it is."""
+    path = file.paths[0]
+    if not path.lower().endswith(COMPRESSED):
+        # What is not UTF-8 is an error where the rows are read.
+        with open(path, encoding="utf-8-sig", errors="replace") as lines:
+            return lines.readline(LONGEST_HEADER).rstrip("\n")
+    raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
+    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(path))}, {raw}) LIMIT 1").fetchall()
+    return str(lines[0][0] or "") if lines else ""
 
 
 def _separator(file: File) -> str:
     """The sign between the fields: the one that is most often in the header, outside quotes."""
-    raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
-    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(file.paths[0]))}, {raw}) LIMIT 1").fetchall()
-    header = str(lines[0][0] or "") if lines else ""
+    header = _header(file)
     outside = "".join(header.split('"')[::2])
     separator = max(",\t;|", key=outside.count)
     seen: dict[str, str] = {}

@@ -1,0 +1,48 @@
+"""Learning from files and lazy tables.
+
+`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn. Files
+are DuckDB's; relations, lazy frames, Ibis tables, Spark and Dask data frames are counted by their own engine.
+"""
+
+from tallybayes.files.known import as_learned, check_columns, labelled_rows, settled
+from tallybayes.files.learning import (
+    SAMPLE,
+    Families,
+    Learned,
+    count_file,
+    is_source,
+    learn_file,
+    open_source,
+    recounted,
+)
+from tallybayes.files.streaming import labelled, objects, tables, with_own_words, words_of
+from tallybayes.files.tallies import is_table, tally_file, tally_table
+from tallybayes.sources import Tally
+from tallybayes.tally import SOURCES
+
+SOURCES.append((is_source, tally_file))
+SOURCES.append((is_table, tally_table))
+
+__all__ = [
+    "SAMPLE",
+    "Families",
+    "Learned",
+    "Tally",
+    "as_learned",
+    "check_columns",
+    "count_file",
+    "is_source",
+    "is_table",
+    "labelled",
+    "labelled_rows",
+    "learn_file",
+    "objects",
+    "open_source",
+    "recounted",
+    "settled",
+    "tables",
+    "tally_file",
+    "tally_table",
+    "with_own_words",
+    "words_of",
+]
