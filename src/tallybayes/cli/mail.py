@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from tallybayes.cli.mail_parser import COMMANDS
@@ -14,6 +15,7 @@ from tallybayes.errors import DataError
 from tallybayes.mail.boxes import Loose, Place, places, split
 from tallybayes.mail.html import check_installed
 
+AT_ONCE = 500  # messages that are judged at a time
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
 
 
@@ -119,10 +121,10 @@ def explain(options: argparse.Namespace) -> None:
     (message, *more) = _messages([options.file], options)
     if more:
         raise DataError(f"{options.file} holds {len(more) + 1:,} messages; explain takes one")
-    (document,) = _documents([message], options)
     from tallybayes.mail import database, filter
+    from tallybayes.mail.message import document
 
-    case = filter.explain(database.read(_database(options)), document, _thresholds(options))
+    case = filter.explain(database.read(_database(options)), document(message.read()), _thresholds(options))
     lines = [f"{case.verdict}: {len(case.clues)} clues of {case.verdict.known} known tokens", *_table(case.clues)]
     lines.append(
         f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} since clues repeat each other"
@@ -170,16 +172,12 @@ def _messages(paths: Sequence[str], options: argparse.Namespace) -> list[Place |
 
 
 def _documents(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[str]:
-    if len(messages) == 1:
-        from tallybayes.mail.message import document
-
-        return [document(messages[0].read())]
     from tallybayes.mail.reading import documents
 
-    reading = documents(messages, options.jobs)
-    import tallybayes.mail.filter  # noqa: F401  what comes next, while other processes read
+    with documents(messages, options.jobs) as found:
+        import tallybayes.mail.database  # noqa: F401  what comes next, while other processes read
 
-    return list(reading)
+        return list(found)
 
 
 def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -190,10 +188,16 @@ def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def _judged(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[Any]:
-    found = _documents(messages, options)
-    from tallybayes.mail import database, filter
+    from tallybayes.mail.reading import documents
 
-    return filter.judge(database.read(_database(options)), found, _thresholds(options))
+    with documents(messages, options.jobs) as found:
+        from tallybayes.mail import database, filter
+
+        model, thresholds = database.read(_database(options)), _thresholds(options)
+        judged: list[Any] = []
+        while some := list(islice(found, AT_ONCE)):  # judged while other processes read on
+            judged += filter.judge(model, some, thresholds)
+        return judged
 
 
 def _thresholds(options: argparse.Namespace) -> Any:

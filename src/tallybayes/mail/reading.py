@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing.context import BaseContext
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tallybayes.mail.boxes import Loose, Place
 from tallybayes.mail.message import document
 from tallybayes.parallel import cores
 
+if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
 FEW = 300  # messages that are read before other processes would have started
 CHUNK = 32  # messages that a process is given at a time
 
 
-def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[str]:
+@contextmanager
+def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[Iterator[str]]:
     """The documents of messages, in their order.
 
-    Where there are many, other processes begin to read them at once, not only when the first is asked for.
+    Where there are many, other processes begin to read them at once, not only when the first is asked for; they stop
+    when the context is left.
 
     Parameters
     ----------
@@ -28,16 +32,22 @@ def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> I
     n_jobs : int, optional
         Processes to read with; one for each core that this process may use if not given.
 
-    Returns
-    -------
+    Yields
+    ------
     iterator of str
         The tokens of a message, one a line.
     """
     n_jobs = n_jobs or cores()
     if n_jobs == 1 or len(messages) < FEW:
-        return map(_document, messages)
-    pool = ProcessPoolExecutor(n_jobs, _context())
-    return _until_read(pool, pool.map(_document, messages, chunksize=CHUNK))
+        yield map(_document, messages)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # a single delivery does without
+
+    with ProcessPoolExecutor(n_jobs, _context()) as pool:
+        try:
+            yield pool.map(_document, messages, chunksize=CHUNK)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _context() -> BaseContext:
@@ -46,6 +56,8 @@ def _context() -> BaseContext:
     A process that has no threads, as that of the command has none, is copied as it is. Otherwise the copies come from
     a server that has none: threads of this process would be cut off in the middle of their work.
     """
+    import multiprocessing
+
     if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
         return multiprocessing.get_context("fork")
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -53,11 +65,6 @@ def _context() -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "selectolax.lexbor"])
     return context
-
-
-def _until_read(pool: ProcessPoolExecutor, found: Iterator[str]) -> Iterator[str]:
-    with pool:
-        yield from found
 
 
 def _document(place: Place | Loose) -> str:
