@@ -3,10 +3,11 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, datasets
 from tallybayes.errors import ColumnWarning, DataError
 from tallybayes.families import Gaussian, Kernel
 from tallybayes.plan import Plan, mean_of
@@ -200,3 +201,20 @@ def test_numbers_are_drawn_inside_their_bins():
     assert drawn.min() >= -1.0
     assert drawn.max() < 7.0
     assert_allclose(inside((), np.zeros(3, int), RNG), 0.0)
+
+
+def test_neither_order_nor_rows_of_no_weight_nor_a_file_change_the_default_model(tmp_path):
+    table = pd.DataFrame(datasets.penguins())
+    values, species = table.drop(columns="species"), table["species"]
+    expected = NaiveBayes().fit(values, species).predict_proba(values)
+
+    def same(model):
+        # How far the weights are driven before the search stops is all that may differ.
+        assert_allclose(model.predict_proba(values), expected, rtol=0, atol=1e-4)
+
+    for seed in range(3):
+        same(NaiveBayes().fit(table.sample(frac=1, random_state=seed), target="species"))
+    nothing = np.repeat([1.0, 0.0], [len(table), 50])
+    same(NaiveBayes().fit(pd.concat([values, values[:50]]), [*species, *["Gentoo"] * 50], sample_weight=nothing))
+    table.to_csv(tmp_path / "birds.csv", index=False)
+    same(NaiveBayes().fit(tmp_path / "birds.csv", target="species"))

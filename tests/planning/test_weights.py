@@ -144,11 +144,21 @@ def test_losses_are_better_only_beyond_noise():
 def test_each_row_is_judged_by_weights_it_had_no_say_in():
     evidence, prior, codes, weight = problem(7)
     rows, centre = LeftOut.of(evidence, prior, codes, weight), np.ones(evidence.shape[2] + 1)
-    fold = np.random.default_rng(0).permutation(len(codes)) % 5
+    fold = rows.folds(5)
     losses = held_out_losses(rows, centre)
     for number in range(5):
         weights = learn(rows.take(fold != number), centre)
         assert_allclose(losses[fold == number], rows.take(fold == number).losses(weights))
+
+
+def test_folds_do_not_ask_where_a_row_stands():
+    evidence, prior, codes, weight = problem(7)
+    rows = LeftOut.of(evidence, prior, codes, weight)
+    fold, order = rows.folds(5), np.random.default_rng(1).permutation(len(codes))
+    assert_array_equal(rows.take(order).folds(5), fold[order])
+    for k in np.unique(codes):
+        shares = np.bincount(fold[codes == k], minlength=5)
+        assert shares.max() - shares.min() <= 1
 
 
 def test_few_rows_are_pulled_as_they_prefer():

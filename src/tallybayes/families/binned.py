@@ -8,6 +8,7 @@ alone, by dynamic programming. The merged counts are then smoothed as hierarchic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -115,9 +116,14 @@ def partition_cost(n_groups: int, rows: float) -> float:
 
 def partition(count: Array) -> NDArray[np.int64]:
     """Number of the merged bin that each fine bin (B, K) belongs to in the best partition, and 0 for all of none."""
+    return _partition(np.ascontiguousarray(count, dtype=np.float64).tobytes(), *count.shape)
+
+
+@lru_cache(maxsize=64)  # every pseudocount that is tried asks for the same one
+def _partition(data: bytes, n_bins: int, n_classes: int) -> NDArray[np.int64]:
     from scipy.special import gammaln  # slow to import
 
-    n_bins, n_classes = count.shape
+    count = np.frombuffer(data).reshape(n_bins, n_classes)
     if n_bins < 2:
         return np.zeros(n_bins, dtype=np.int64)
     below = np.vstack((np.zeros(n_classes), np.cumsum(count, axis=0)))
@@ -143,4 +149,6 @@ def partition(count: Array) -> NDArray[np.int64]:
         cuts.append(cut)
     starts = np.zeros(n_bins, dtype=np.int64)
     starts[[c for c in cuts if c]] = 1
-    return np.cumsum(starts)
+    group = np.cumsum(starts)
+    group.flags.writeable = False  # it is remembered
+    return group

@@ -99,7 +99,7 @@ def held_out_losses(
 ) -> Array:
     """Losses (n,) of each row under weights learned from the rows of the other folds."""
     n_folds = 5 if len(rows.codes) <= FEW else 2
-    fold = np.random.default_rng(0).permutation(len(rows.codes)) % n_folds
+    fold = rows.folds(n_folds)
     losses = np.zeros(len(rows.codes))
     for number in range(n_folds):
         losses[fold == number] = rows.take(fold == number).losses(
