@@ -18,6 +18,7 @@ from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
 from tallybayes.model import Model
 from tallybayes.schema import Level, plural
+from tallybayes.tally import count
 
 Z = 1.959963984540054  # the normal quantile of 95 % intervals
 EPS = float(np.finfo(np.float64).eps)  # probabilities of 0 count as this much, as in scikit-learn
@@ -338,6 +339,24 @@ def score(
         confusion,
         _reliability(confidence, predicted == codes, weight),
     )
+
+
+def are_learned(model: Model, batch: Rows, n_jobs: int | None = None) -> bool:
+    """Whether these labelled rows, all of them, are what a model has learned: counted, they make its tally."""
+    try:
+        counted = count(batch, model.settings.families, n_jobs)
+    except DataError:  # what the model could not have learned
+        return False
+    if counted.blocks.keys() != model.tally.blocks.keys() or not _alike(counted.class_weight, model.tally.class_weight):
+        return False
+    pairs = [(counted.blocks[name].summary.arrays(), b.summary.arrays()) for name, b in model.tally.blocks.items()]
+    return all(mine.keys() == theirs.keys() and all(_alike(mine[n], theirs[n]) for n in mine) for mine, theirs in pairs)
+
+
+def _alike(mine: Array, theirs: Array) -> bool:
+    """Whether sums are the same but for the order in which they were added up."""
+    far = 1e-6 * float(np.abs(theirs).max(initial=0.0))
+    return mine.shape == theirs.shape and bool(np.allclose(mine, theirs, rtol=1e-6, atol=far, equal_nan=True))
 
 
 def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evaluation:

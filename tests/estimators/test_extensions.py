@@ -962,3 +962,13 @@ def test_poisson_rates() -> None:
     events = np.stack([x[y == k].sum(axis=0) for k in range(3)])
     np.testing.assert_allclose(model.rate_, (events + 0.5) / (np.bincount(y)[:, None] + 0.5))
     np.testing.assert_array_equal(model.feature_count_, events)
+
+
+@every_estimator
+def test_rows_that_were_learned_are_known_by_their_tally(kind: Kind) -> None:
+    X, y = kind.data(n=180)
+    order = np.argsort(y, kind="stable")
+    mine, others = order[::2], order[1::2]  # as many of each class in both
+    model = kind.ours().fit(X[mine], y[mine])
+    assert model.evaluate(X[mine[::-1]], y[mine[::-1]]).method == "leave-one-out"
+    assert model.evaluate(X[others], y[others]).method == "test"

@@ -264,8 +264,19 @@ def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> No
     table, species = birds()
     twice = pd.concat([pd.DataFrame(table)] * 2)
     with pytest.raises(UnlearnError, match=r"class 'Adelie' weigh 304, .* learned 152.*judged with method='test'"):
-        model.evaluate(twice, [*species, *species])
+        model.evaluate(twice, [*species, *species], method="leave-one-out")
     assert model.evaluate(twice, [*species, *species], method="test").n_rows == 688
+
+
+def test_rows_that_were_not_learned_are_scored_as_they_are(model: NaiveBayes) -> None:
+    table, species = pd.DataFrame(birds()[0]), np.array(birds()[1])
+    half = NaiveBayes().fit(table[::2], species[::2])
+    assert half.evaluate(table[::2], species[::2]).method == "leave-one-out"
+    for rows in (slice(1, None, 2), slice(None, None, 4)):
+        assert half.evaluate(table[rows], species[rows]).method == "test"
+    assert model.evaluate(table, species[::-1]).method == "test"
+    assert model.evaluate(table.assign(island="Mars"), species).method == "test"
+    assert half.evaluate(table[::4], species[::4], method="leave-one-out").method == "leave-one-out"
 
 
 def test_row_weights_may_be_a_column_of_the_table() -> None:
@@ -315,7 +326,7 @@ def test_weights_count_in_the_evaluation() -> None:
 
 def test_what_cannot_be_evaluated(model: NaiveBayes) -> None:
     x, y = birds()
-    with pytest.raises(SettingError, match="method must be 'leave-one-out', 'test' or a number of folds"):
+    with pytest.raises(SettingError, match="method must be 'auto', 'leave-one-out', 'test' or a number of folds"):
         model.evaluate(x, y, method="bootstrap")
     with pytest.raises(UnlearnError, match="k-fold needs the rows, labels and weights that it was fitted on"):
         model.evaluate(x, y[::-1], method=3)

@@ -175,18 +175,17 @@ class Predicts(HoldsModel):
         check_is_fitted(self)
         return self._labelled(X, y, sample_weight, self.classes_, learning=False)[0]
 
-    def evaluate(
-        self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "leave-one-out", seed: int = 0
-    ) -> Evaluation:
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0) -> Evaluation:
         """Return how good the predictions are: accuracy, log loss, calibration and more.
 
         Parameters
         ----------
         X, y, sample_weight
             Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test".
-        method : {"leave-one-out", "test"}, int or array-like of shape (n_samples,), default="leave-one-out"
+        method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
             Leave out each training row in turn, one of so many folds, or the folds that an array numbers; all exact
-            and without refitting. "test" scores the rows as they are.
+            and without refitting. "test" scores the rows as they are. "auto" leaves rows out if they are those that
+            were learned, all of them, and scores any others as they are; `Evaluation.method` tells which.
         seed : int, default=0
             How the folds are shuffled.
 
@@ -198,6 +197,10 @@ class Predicts(HoldsModel):
         if not (isinstance(method, str) and method == "test"):
             self._refuse_components("leave-one-out")
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
+        if isinstance(method, str) and method == "auto":
+            # What was learned of rows without a label is in no row, so those with one are taken for what they are.
+            learned = getattr(self, "_guessed", False) or evaluate.are_learned(self.model_, batch, self.n_jobs)
+            method = "leave-one-out" if learned else "test"
         if not isinstance(method, str):
             folds = int(method) if isinstance(method, Integral) else np.asarray(method)
             return evaluate.k_fold(self.model_, batch, folds, seed, self.n_jobs)
@@ -207,7 +210,7 @@ class Predicts(HoldsModel):
             except UnlearnError as error:
                 raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
         if method != "test":
-            raise SettingError(f"method must be 'leave-one-out', 'test' or a number of folds, not {method!r}")
+            raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
         assert batch.labels is not None
         assert batch.labels.codes is not None
         log_posterior = self.model_.log_posterior(batch, self.n_jobs)
