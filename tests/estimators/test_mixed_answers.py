@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, datasets
 from tallybayes.errors import DataError, ForbiddenRowWarning, NotAvailableError, SettingError, UnlearnError
 
 from ..frames import FORMS, birds, every_form, every_frame, taken
@@ -277,6 +277,19 @@ def test_rows_that_were_not_learned_are_scored_as_they_are(model: NaiveBayes) ->
     assert model.evaluate(table, species[::-1]).method == "test"
     assert model.evaluate(table.assign(island="Mars"), species).method == "test"
     assert half.evaluate(table[::4], species[::4], method="leave-one-out").method == "leave-one-out"
+
+
+def test_a_fitted_model_knows_which_column_held_the_labels() -> None:
+    whole = pd.DataFrame(datasets.penguins())
+    model = NaiveBayes(classical=True).fit(whole, target="species")
+    assert model.evaluate(whole).as_dict() == model.evaluate(whole, "species").as_dict()
+    np.testing.assert_array_equal(model.leave_one_out(whole), model.leave_one_out(whole, "species"))
+    assert sum(model.unlearn(whole[:10]).receipt_.rows) == 10
+    with pytest.raises(DataError, match="the table has no column 'species'"):
+        model.evaluate(whole.drop(columns="species"))
+    apart = NaiveBayes(classical=True).fit(whole.drop(columns="species"), whole["species"])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        apart.evaluate(whole.drop(columns="species"))
 
 
 def test_row_weights_may_be_a_column_of_the_table() -> None:

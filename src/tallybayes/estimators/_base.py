@@ -136,13 +136,13 @@ class BaseNB(Predicts):
             self._learn(batch)
         return self
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def unlearn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget rows that were learned, as if they had never been there; `receipt_` tells what was removed.
 
         Parameters
         ----------
         X, y, sample_weight
-            The rows as they were learned.
+            The rows as they were learned. A table that had its labels in a column may be passed with that column.
 
         Returns
         -------

@@ -141,7 +141,7 @@ class Predicts(HoldsModel):
         self._refuse_components("contributions")
         return self.model_.contributions(batch)
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return log P(y | x) of the training rows, each as if it alone had not been learned.
 
         Exact and in closed form: nothing is refitted.
@@ -160,7 +160,7 @@ class Predicts(HoldsModel):
         batch, _ = self._labelled(X, y, sample_weight, self.classes_, learning=False)
         return self.model_.leave_one_out(batch, self.n_jobs)
 
-    def labelled_rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    def labelled_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
         """Return rows and their labels as the model reads them, for what looks at the rows behind a picture.
 
         Parameters
@@ -175,13 +175,16 @@ class Predicts(HoldsModel):
         check_is_fitted(self)
         return self._labelled(X, y, sample_weight, self.classes_, learning=False)[0]
 
-    def evaluate(self, X: Any, y: Any, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0) -> Evaluation:
+    def evaluate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0
+    ) -> Evaluation:
         """Return how good the predictions are: accuracy, log loss, calibration and more.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test".
+            Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test". A table that had its
+            labels in a column when it was learned may be passed with that column and without y.
         method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
             Leave out each training row in turn, one of so many folds, or the folds that an array numbers; all exact
             and without refitting. "test" scores the rows as they are. "auto" leaves rows out if they are those that

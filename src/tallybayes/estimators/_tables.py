@@ -81,6 +81,8 @@ class ReadsTables(BaseNB):
     def _labelled(
         self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
     ) -> tuple[TableBatch, NDArray[Any]]:
+        if y is None and classes is not None:  # a fitted one knows which column it was
+            y = getattr(self, "_target", None)
         if isinstance(y, str):  # the name of a column of the table
             self._target = y
             X, y = split_target(X, y)
