@@ -288,6 +288,8 @@ def test_merged_models_are_the_model_of_all_rows(home: Path, tmp_path: Path) -> 
     rows = pl.DataFrame(penguins()).drop("species")
     both, whole = tallybayes.load(tmp_path / "both"), tallybayes.load(home / "birds.tally")
     np.testing.assert_allclose(both.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
+    again = run("merge", *at(tmp_path, "a", "a"), "-o", str(tmp_path / "twice"))
+    assert "is named 2 times, and its rows count as often" in again.stderr
     (tmp_path / "c.csv").write_text("x,species\n1,a\n2,b\n")
     run("train", str(tmp_path / "c.csv"), "--target", "species", "--classical", "-o", str(tmp_path / "c"))
     failed(

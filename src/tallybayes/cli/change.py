@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections import Counter
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -52,6 +54,9 @@ def unlearn(options: argparse.Namespace) -> None:
 def merge(options: argparse.Namespace) -> None:
     """Put models together: the tallies add, the settings are those of the first."""
     models, saved = zip(*map(read_model, options.models), strict=True)
+    for path, times in Counter(map(os.path.realpath, options.models)).items():
+        if times > 1:
+            note(f"note: {path} is named {times} times, and its rows count as often", options)
     for path, other in zip(options.models[1:], models[1:], strict=True):
         if other.settings != models[0].settings:
             note(f"note: {path} has other settings than {options.models[0]}, whose settings are kept", options)
