@@ -8,7 +8,7 @@
 =============  ==========================================================
 """
 
-from tallybayes.explain._values import shown
+from tallybayes.explain._values import chance, shown
 from tallybayes.explain.by_hand import Factor, Ratio, Step, Worked, level_ratios, prior_ratios, steps, worked
 from tallybayes.explain.evidence import Evidence, Explanation, explain, strongest
 from tallybayes.explain.marks import Hallmark, TopWord, hallmarks, top_words
@@ -26,6 +26,7 @@ __all__ = [
     "Word",
     "Words",
     "Worked",
+    "chance",
     "explain",
     "hallmarks",
     "level_ratios",

@@ -19,6 +19,18 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def chance(p: float, digits: int = 4) -> str:
+    """A probability, never rounded to certainty.
+
+    Examples
+    --------
+    >>> chance(0.25), chance(0.99999997), chance(1.0)
+    ('= 0.25', '> 0.9999', '= 1')
+    """
+    rounded = f"{p:.{digits}g}"
+    return f"> {1.0 - 10.0**-digits:g}" if rounded == "1" and p < 1.0 else f"= {rounded}"
+
+
 def value_of(column: Column, values: Mapping[str, Any]) -> Any:
     """The value as a person reads it; that of a pair is both."""
     if column.parts is None:

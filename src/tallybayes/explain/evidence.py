@@ -12,7 +12,7 @@ import numpy as np
 
 from tallybayes.batch import Array, Rows
 from tallybayes.errors import DataError
-from tallybayes.explain._values import difference, shown, value_of
+from tallybayes.explain._values import chance, difference, shown, value_of
 from tallybayes.explain.words import Words, marked_html, words_of
 from tallybayes.model import Model
 from tallybayes.schema import Level, Schema, plural
@@ -71,7 +71,7 @@ class Explanation:
 
     @property
     def _head(self) -> str:
-        return f"{self.label} rather than {self.against}: P({self.label}) = {self.posterior[self.label]:.4g}"
+        return f"{self.label} rather than {self.against}: P({self.label}) {chance(self.posterior[self.label])}"
 
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]

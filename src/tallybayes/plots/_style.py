@@ -80,11 +80,6 @@ def padded(limits: tuple[float, float]) -> tuple[float, float]:
     return limits[0] - room, limits[1] + room
 
 
-def chance(p: float) -> str:
-    """A probability, never rounded to certainty."""
-    return "> 0.999" if 0.999 < p < 1 else f"= {p:.3g}"
-
-
 def signed(odds: float) -> str:
     """Log odds with their sign."""
     return f"{odds:+.2f}" if math.isfinite(odds) else ("+∞" if odds > 0 else "−∞")

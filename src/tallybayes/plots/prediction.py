@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tallybayes.plots._style as style
 from tallybayes import pictures
 from tallybayes.errors import DataError
-from tallybayes.explain import Explanation, explain, shown
+from tallybayes.explain import Explanation, chance, explain, shown
 from tallybayes.pictures import PriorSweep
 from tallybayes.pictures._model import model_of, rows_of
 from tallybayes.schema import Level
@@ -60,7 +60,7 @@ def evidence(
     ax.set_xlim(*style.padded(ax.get_xlim()))
     ax.invert_yaxis()
     ax.set_xlabel(f"log odds of {told.label} against {told.against}")
-    posterior = f"P({style.short(told.label, 20)}) {style.chance(told.posterior[told.label])}"
+    posterior = f"P({style.short(told.label, 20)}) {chance(told.posterior[told.label], 3)}"
     ax.set_title(f"{posterior}, log odds {style.signed(told.total)}")
     style.clear(ax)
     return ax
@@ -104,7 +104,7 @@ def priors(model: Any, row: Any = None, label: Level | None = None, *, ax: Axes 
     ax.plot([sweep.learned], [sweep.found], "o", color=style.colour(k), markeredgecolor=style.ink(), zorder=3)
     ax.axvline(sweep.learned, color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
     ax.set(xlabel=f"prior of {sweep.label}", ylabel="posterior", xlim=(0, 1), ylim=(-0.02, 1.02))
-    posterior = f"P({style.short(sweep.label, 20)} | row) {style.chance(sweep.found)}"
+    posterior = f"P({style.short(sweep.label, 20)} | row) {chance(sweep.found, 3)}"
     ax.set_title(f"learned {sweep.learned:.3g}, {posterior}", fontsize="medium")
     ax.legend(fontsize="small", frameon=False)
     style.clear(ax)
