@@ -44,10 +44,14 @@ def train(options: argparse.Namespace) -> None:
     path = options.output or _database(options)
     if os.path.exists(path) and not options.replace:
         raise DataError(f"{path} exists; mail learn adds messages to it, --replace starts anew")
-    ham, spam = _both(options)
-    from tallybayes.mail import database, filter
+    ham, spam = (_messages(paths, options) for paths in (options.ham, options.spam))
+    from tallybayes.mail.reading import documents
 
-    model, left_out = filter.train(ham, spam)
+    with documents([*ham, *spam], options.jobs) as found:
+        from tallybayes.mail import database, filter
+
+        batch = filter.rows(found, ["ham"] * len(ham) + ["spam"] * len(spam))
+    model, left_out = filter.trained(batch)
     database.create(model, path, options.wait)
     from tallybayes.mail.evaluation import MailEvaluation
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +32,7 @@ COLUMN = Column("message", "text", Vocabulary.of([]), reason="as told", lasting=
 BLOCK = block_of(COLUMN, Clues.name)
 # Clues of one message repeat each other: seven nats of their sum are worth about one. Fitted where messages are many.
 TEMPERATURE = calibration.Temperature(7.0)
+AT_ONCE = 2000  # messages that are cut at a time
 MANY = 100  # messages of each class that can tell the temperature
 
 
@@ -125,16 +128,19 @@ def empty() -> Model:
     return Model(settings, count(rows((), ()), settings.families))
 
 
-def rows(documents: Sequence[str], labels: Sequence[str]) -> Batch:
-    """Documents ready to be counted, with a vocabulary of their own."""
+def rows(documents: Iterable[str], labels: Sequence[str]) -> Batch:
+    """Documents ready to be counted, with a vocabulary of their own; they are cut as they come."""
     counted = _counted(documents)
     schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES)
     codes = np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
-    return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(documents), Labels.hard(codes))
+    return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(labels), Labels.hard(codes))
 
 
-def _counted(documents: Sequence[str]) -> Counted:
-    return count_words(kernels.texts_of(list(documents)), TOKENS, 0, len(documents), None)
+def _counted(documents: Iterable[str]) -> Counted:
+    left, parts = iter(documents), []
+    while some := list(islice(left, AT_ONCE)):
+        parts.append(count_words(kernels.texts_of(some), TOKENS, 0, len(some)))
+    return reduce(Counted.joined, parts) if parts else count_words(kernels.texts_of([]), TOKENS, 0, 0)
 
 
 def learn(model: Model, documents: Sequence[str], label: str) -> Model:
@@ -157,13 +163,17 @@ def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:
 
     The temperature is fitted to those where there are enough of both.
     """
-    batch = rows([*ham, *spam], [HAM] * len(ham) + [SPAM] * len(spam))
+    return trained(rows([*ham, *spam], [HAM] * len(ham) + [SPAM] * len(spam)))
+
+
+def trained(batch: Batch) -> tuple[Model, Array]:
+    """The same from rows that are cut already."""
     model = empty().learn(batch)
     raw = replace(model, settings=replace(model.settings, calibration=None)).leave_one_out(batch)
     assert batch.labels is not None
     assert batch.labels.codes is not None
     fitted: calibration.Calibration = TEMPERATURE
-    if min(len(ham), len(spam)) >= MANY:
+    if model.tally.class_weight.min() >= MANY:
         fitted = calibration.fit("temperature", raw, batch.labels.codes, batch.labels.weight)
     model = replace(model, settings=replace(model.settings, calibration=fitted))
     return model, np.exp(fitted.apply(raw))[:, 1]

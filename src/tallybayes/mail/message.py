@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import email
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -84,7 +84,7 @@ def document(raw: bytes) -> str:
     bag = TokenBag()
     for name, value in islice(headers, MOST_HEADERS):
         if heard := _read_as(name[:LONGEST_NAME]):
-            bag.add_header(*heard, header_text(str(value)[:LONGEST_HEADER]))
+            bag.add_header(*heard, header_text(value[:LONGEST_HEADER]))
     for part in parts(message):
         _add_part(bag, part)
         if part.text:
@@ -98,7 +98,7 @@ def document(raw: bytes) -> str:
 class Parsed(NamedTuple):
     """A message: its headers, and the tree of its parts."""
 
-    headers: Iterable[tuple[str, Any]]
+    headers: list[tuple[str, str]]
     message: Message
 
 
@@ -109,7 +109,7 @@ def parsed(raw: bytes) -> Parsed:
         if found := well_formed(raw):
             return found
     message = by_parser(raw)
-    return Parsed(message.raw_items(), message)
+    return Parsed([(name, str(value)) for name, value in message.raw_items()], message)
 
 
 def by_parser(raw: bytes) -> Message:
