@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes.errors import DataError
+from tallybayes.parallel import cores
 from tallybayes.schema import plural
 from tallybayes.sources.tables import Table
 from tallybayes.sources.values import Storage
@@ -212,6 +213,8 @@ def open_file(path: Any, holes: Sequence[str] = ()) -> File:
             "python_enable_replacements": False,
             # The statistics of a Parquet file know no NaN, and DuckDB would take it from them that there is none.
             "disabled_optimizers": "statistics_propagation",
+            # One more than there are cores: a thread that waits for its part of a CSV leaves its core to another.
+            "threads": cores() + 1,
         }
     )
     return _opened(File(name, paths, _format(paths[0]), tuple(holes), connection, "", {}), whole=False)
@@ -398,11 +401,12 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def one_thread(connection: Any) -> Iterator[None]:
     """Let DuckDB work on a single thread meanwhile."""
+    ((before,),) = connection.execute("SELECT current_setting('threads')").fetchall()
     connection.execute("SET threads = 1")
     try:
         yield
     finally:
-        connection.execute("RESET threads")
+        connection.execute(f"SET threads = {before}")
 
 
 @contextmanager
