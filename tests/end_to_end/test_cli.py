@@ -560,6 +560,18 @@ def test_a_full_disk_leaves_the_old_file(home: Path, tmp_path: Path, small_disk:
     assert sorted(os.listdir(small_disk)) == ["m.tally", "o.csv"]
 
 
+def until_read(process: subprocess.Popen[str], size: int) -> None:
+    """Wait until a process has read so many bytes: by then it is at work, however busy the machine is."""
+    counters, end = Path(f"/proc/{process.pid}/io"), time.monotonic() + 30
+    if not counters.exists():  # only Linux tells
+        time.sleep(1.5)
+        return
+    while process.poll() is None and time.monotonic() < end:
+        if int(counters.read_text().split()[1]) >= size:
+            return
+        time.sleep(0.01)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
 @pytest.mark.parametrize("command", ["train", "predict"])
 def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) -> None:
@@ -575,7 +587,7 @@ def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) ->
     }
     out.write_text("old")
     process = subprocess.Popen([*COMMAND, *words[command]], stderr=subprocess.PIPE, text=True, env=terminal())
-    time.sleep(1.5 if command == "train" else 1.2)
+    until_read(process, (tmp_path / "large.csv").stat().st_size // 3)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     if "written to" in told:  # it was over before the signal came
