@@ -23,8 +23,9 @@ import tallybayes
 from benchmarks._data import codes, numbers, words
 from benchmarks._real import folder
 from benchmarks._timing import Bench, Row, cost, faster
-from tallybayes import MultinomialNB, em
-from tallybayes.batch import Labels
+from tallybayes import MultinomialNB
+from tallybayes.core.batch import Labels
+from tallybayes.learning import em
 
 # ---------------------------------------------------------------------------------------------- 20 Newsgroups
 

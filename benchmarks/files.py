@@ -155,10 +155,10 @@ if __name__ == "__main__":
     if work == "memory":
         learned(file)
     else:
+        from tallybayes.core.model import Model
+        from tallybayes.core.settings import Settings
         from tallybayes.families import Categorical, Gaussian
-        from tallybayes.model import Model
-        from tallybayes.predictions import predict_file
-        from tallybayes.settings import Settings
+        from tallybayes.inspection.predictions import predict_file
 
         model = Model(
             Settings({"gaussian": Gaussian(ignore_constants=True), "categorical": Categorical()}), learned(file)

@@ -1,6 +1,7 @@
 """A table with holes in it: learn it, ask why, and ask how good it is."""
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 
 penguins = datasets.penguins()  # a dict of columns; a pandas, Polars or PyArrow frame would do as well
 model = NaiveBayes().fit(penguins, target="species")

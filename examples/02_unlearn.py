@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 from tallybayes.errors import UnlearnError
 
 penguins = datasets.penguins()

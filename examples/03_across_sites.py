@@ -4,7 +4,8 @@ import pickle
 
 import numpy as np
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 
 penguins = datasets.penguins()
 species, island = np.array(penguins.pop("species")), np.array(penguins["island"])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tallybayes import GaussianDiscriminant, GaussianNB
-from tallybayes.datasets import penguins
+from tallybayes.data.datasets import penguins
 
 table = penguins()
 species = np.array(table["species"])

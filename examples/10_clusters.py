@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from tallybayes import GaussianDiscriminant, NaiveBayesMixture
-from tallybayes.datasets import penguins
+from tallybayes.data.datasets import penguins
 
 table = penguins()
 species = table.pop("species")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from tallybayes import NaiveBayes, Tally, datasets, load, storage
+from tallybayes import NaiveBayes, Tally, load, storage
+from tallybayes.data import datasets
 
 here = Path(tempfile.mkdtemp())
 birds = pl.DataFrame(datasets.penguins())

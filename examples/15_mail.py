@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from tallybayes import datasets
+from tallybayes.data import datasets
 from tallybayes.mail import database, filter, message
 from tallybayes.mail.boxes import places
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tallybayes.cli.demo import DAY, learn_tennis, show
-from tallybayes.explain import worked
+from tallybayes.inspection.explain import worked
 
 if __name__ == "__main__":
     console = Console(record=True, width=80, file=io.StringIO(), highlight=False)

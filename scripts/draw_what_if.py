@@ -8,7 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 
 if __name__ == "__main__":
     table = datasets.penguins()

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes import _native, kernels
-from tallybayes.batch import Codes, Csr, Labels
-from tallybayes.tally import Moments
-from tallybayes.tokens import Tokens, Vocabulary
+from tallybayes import _native
+from tallybayes.core import kernels
+from tallybayes.core.batch import Codes, Csr, Labels
+from tallybayes.core.tally import Moments
+from tallybayes.core.tokens import Tokens, Vocabulary
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]

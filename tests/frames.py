@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tallybayes.datasets import penguins
+from tallybayes.data.datasets import penguins
 
 # PyArrow is large and optional: a user's machine may lack it, but the project's own must not.
 needs_pyarrow = pytest.mark.skipif(

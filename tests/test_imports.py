@@ -31,7 +31,7 @@ def test_the_package_alone_loads_next_to_nothing() -> None:
 COUNT = """
 import numpy as np
 from tallybayes import Model, Settings, Tally, families
-from tallybayes.batch import Codes, Csr
+from tallybayes.core.batch import Codes, Csr
 """
 
 USES = {
@@ -47,8 +47,8 @@ for family in (families.Gaussian(), families.Bernoulli(), families.Multinomial()
     model.sample(3, np.random.default_rng(0))
 """,
     "predictions": """
-from tallybayes.sources.arrays import one_block
-from tallybayes.batch import Labels
+from tallybayes.data.arrays import one_block
+from tallybayes.core.batch import Labels
 family = families.Gaussian()
 x = np.arange(6.0).reshape(3, 2)
 tally = Tally.of(x, [0, 1, 1], family)
@@ -64,7 +64,8 @@ model.learn(batch).unlearn(batch)
 def test_pictures_and_reports_load_neither_scikit_learn_nor_matplotlib() -> None:
     code = """
 import numpy as np
-from tallybayes import Model, Settings, Tally, families, pictures, plots, report
+from tallybayes import Model, Settings, Tally, families, plots, report
+from tallybayes.inspection import charts as pictures
 tally = Tally.of(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
 model = Model(Settings({"gaussian": families.Gaussian()}), tally)
 assert report.make(model).html()

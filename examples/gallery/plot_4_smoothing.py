@@ -10,7 +10,8 @@ prior. Changing it costs nothing: the counts stay as they are.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tallybayes import NaiveBayes, datasets, plots
+from tallybayes import NaiveBayes, plots
+from tallybayes.data import datasets
 
 table = datasets.tennis()
 play = table.pop("play")

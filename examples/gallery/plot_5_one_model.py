@@ -8,7 +8,8 @@ model is, by leave-one-out.
 
 import matplotlib.pyplot as plt
 
-from tallybayes import NaiveBayes, datasets, plots
+from tallybayes import NaiveBayes, plots
+from tallybayes.data import datasets
 
 table = datasets.penguins()
 species = table.pop("species")

@@ -20,20 +20,22 @@ _HOME = {
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
     "TextNB": "estimators.text",
-    "Tokens": "tokens",
+    "Tokens": "core.tokens",
     "Model": "storage",
-    "Settings": "settings",
-    "Tally": "files",
-    "datasets": "datasets",
-    "em": "em",
+    "Settings": "core.settings",
+    "Tally": "data.sources",
+    "datasets": "data.datasets",
+    "em": "learning.em",
     "errors": "errors",
-    "evaluate": "evaluate",
+    "evaluate": "inspection.evaluate",
     "families": "families",
     "load": "estimators.saved",
-    "pictures": "pictures",
+    "pictures": "inspection.charts",
     "plots": "plots",
     "storage": "storage",
 }
+
+MODULES = {"datasets", "em", "errors", "evaluate", "families", "pictures", "plots", "storage"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 
@@ -42,7 +44,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'tallybayes' has no attribute {name!r}")
     module = import_module(f"tallybayes.{_HOME[name]}")
-    return module if name == _HOME[name] else getattr(module, name)
+    return module if name in MODULES else getattr(module, name)
 
 
 def __dir__() -> list[str]:

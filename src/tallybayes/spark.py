@@ -23,7 +23,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable  # noqa
 
 from tallybayes.estimators.mixed import NaiveBayes  # noqa: E402
 from tallybayes.estimators.saved import load  # noqa: E402
-from tallybayes.predictions import Answers, answer_fields, answered  # noqa: E402
+from tallybayes.inspection.predictions import Answers, answer_fields, answered  # noqa: E402
 
 
 def predict(model: Any, frame: Any, **options: Any) -> Any:
@@ -34,7 +34,7 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
     model : Model or fitted NaiveBayes
     frame : pyspark.sql.DataFrame
     **options
-        Fields of `tallybayes.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+        Fields of `inspection.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
 
     Returns
     -------

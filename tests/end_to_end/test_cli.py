@@ -21,7 +21,7 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes, storage
-from tallybayes.datasets import penguins
+from tallybayes.data.datasets import penguins
 from tests.end_to_end.test_demo import COMMAND, run, terminal
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tallybayes import datasets
+from tallybayes.data import datasets
 from tallybayes.mail import database
 from tests.end_to_end.test_demo import COMMAND, terminal
 from tests.mail.letters import BROKEN, letter

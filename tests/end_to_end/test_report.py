@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, datasets, report
+from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, report
+from tallybayes.data import datasets
 from tests.end_to_end.browsing import PHONE, Page, serious
 from tests.export.cases import mixed, mixed_table
 

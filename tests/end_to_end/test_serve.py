@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 from tests.end_to_end.browsing import PHONE, Page, serious
 
 if os.environ.get("CI") != "true":

@@ -790,7 +790,7 @@ def test_threads_change_nothing_of_sparse_rows(kind: Kind) -> None:
 @every_estimator
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_n_jobs_is_the_number_of_threads(kind: Kind, n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tallybayes import parallel
+    from tallybayes.core import threads as parallel
 
     started: list[int] = []
 

@@ -23,10 +23,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tallybayes import NaiveBayes, datasets
+from tallybayes import NaiveBayes
+from tallybayes.data import datasets
 from tallybayes.errors import DataError, ForbiddenRowWarning, NotAvailableError, SettingError, UnlearnError
-
-from ..frames import FORMS, birds, every_form, every_frame, taken
+from tests.frames import FORMS, birds, every_form, every_frame, taken
 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
 CITY = ["a", "a", "a", "b", "b", "b"]

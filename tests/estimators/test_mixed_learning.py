@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 
 from tallybayes import NaiveBayes, Tokens
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import ColumnWarning, DataError, SchemaError, SettingError, UnlearnError
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
-from tallybayes.sources.tables import TableBatch
-
-from ..frames import birds, every_form, taken
+from tests.frames import birds, every_form, taken
 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
 CITY = ["a", "a", "a", "b", "b", "b"]  # no: a a b, yes: a b b

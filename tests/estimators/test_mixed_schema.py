@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 
 from tallybayes import NaiveBayes
+from tallybayes.core.schema import Column
 from tallybayes.errors import ColumnWarning, DataError, SettingError
-from tallybayes.schema import Column
-
-from ..frames import arrow, birds, every_form, every_frame, needs_pyarrow
+from tests.frames import arrow, birds, every_form, every_frame, needs_pyarrow
 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
 SIDE = [2.0, 3.5, 1.0, 4.0, 2.5, 3.0]  # a plain column, so that the one in question may be left out

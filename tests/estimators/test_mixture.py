@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from tallybayes import CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, NaiveBayesMixture, em
+from tallybayes import CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, NaiveBayesMixture
 from tallybayes.errors import DataError, SettingError
-
-from ..frames import FORMS
+from tallybayes.learning import em
+from tests.frames import FORMS
 
 
 def numbers(n: int = 600, seed: int = 0) -> tuple[Any, Any]:

@@ -21,9 +21,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import tallybayes
-from tallybayes import NaiveBayes, TextNB, Tokens, planning, storage
+from tallybayes import NaiveBayes, TextNB, Tokens, storage
+from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import DataError, ModelFileError, NotAvailableError, SchemaError, SettingError, UnlearnError
-from tallybayes.tokens import Vocabulary
+from tallybayes.learning import refinement as planning
 
 TEXTS = [
     *("win cash now", "lunch at noon?", "cash prize, win win", "see you at lunch", "free prize now", "at noon then"),

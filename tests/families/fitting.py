@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tallybayes.batch import Labels
+from tallybayes.core.batch import Labels
 
 
 def labels(codes, weight=None):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tallybayes.batch import MISSING, UNSEEN, Codes
+from tallybayes.core.batch import MISSING, UNSEEN, Codes
 from tallybayes.errors import NotAvailableError
 from tallybayes.families import Binned, Hierarchical
 from tallybayes.families.binned import MOST_BINS, partition, partition_cost

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from tallybayes.batch import MISSING, UNSEEN, Codes
+from tallybayes.core.batch import MISSING, UNSEEN, Codes
 from tallybayes.errors import NotAvailableError
 from tallybayes.families import Hierarchical, Kernel
 

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.stats import multinomial
 
-from tallybayes.batch import Csr
+from tallybayes.core.batch import Csr
+from tallybayes.data.arrays import sparse_rows
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families import Multinomial
-from tallybayes.sources.arrays import sparse_rows
 
 from .fitting import fitted, labels
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tallybayes.batch import MISSING, UNSEEN, Codes
+from tallybayes.core.batch import MISSING, UNSEEN, Codes
 from tallybayes.errors import NotAvailableError
 from tallybayes.families import Pair
 from tallybayes.families.pair import MARGIN

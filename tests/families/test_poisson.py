@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
+from tallybayes.data.arrays import sparse_rows
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families import Poisson
-from tallybayes.sources.arrays import sparse_rows
 
 from .fitting import fitted, labels
 

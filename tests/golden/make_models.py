@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import tallybayes
-from tallybayes import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, datasets
+from tallybayes import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from tallybayes.data import datasets
 from tallybayes.storage import VERSION
 
 HERE = Path(__file__).parent

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from tallybayes.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.core.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Kind, Schema, positions
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Tally, count
+from tallybayes.data.arrays import one_block
 from tallybayes.families import (
     Bernoulli,
     Binned,
@@ -34,11 +39,6 @@ from tallybayes.families import (
     Poisson,
     ZeroInflated,
 )
-from tallybayes.model import Model
-from tallybayes.schema import Column, Kind, Schema, positions
-from tallybayes.settings import Settings
-from tallybayes.sources.arrays import one_block
-from tallybayes.tally import Tally, count
 
 CLASSES = ("p", "q", "r")
 LEVELS = (("no", "yes"), ("low", "mid", "top"), ("a", "b", "c", "d", "e"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tallybayes.core.scatter import Scatter
+from tallybayes.core.tally import Moments, Tally
 from tallybayes.families.zero_inflated import Spiked
-from tallybayes.scatter import Scatter
-from tallybayes.tally import Moments, Tally
 
 
 def assert_same_tally(got: Tally, want: Tally, exact: bool = False, scale: Tally | None = None) -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.batch import columns_of
+from tallybayes.core.batch import columns_of
+from tallybayes.core.schema import Schema
+from tallybayes.core.tally import Tally
+from tallybayes.data.arrays import one_block
 from tallybayes.errors import UnlearnError
 from tallybayes.families import FAMILIES
-from tallybayes.schema import Schema
-from tallybayes.sources.arrays import one_block
-from tallybayes.tally import Tally
 
 from .cases import CASES, ENTRIES, FAMILY_CASES
 from .compare import assert_same_tally

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.batch import Labels
+from tallybayes.core.batch import Labels
 
 from .cases import CLASSES, FAMILY_CASES, FORMED_CASES, WHOLE, Table
 from .compare import assert_same_tally

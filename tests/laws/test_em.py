@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import tallybayes.em
-from tallybayes import components, em
-from tallybayes.batch import Labels
-from tallybayes.model import Model
+import tallybayes.learning.em
+from tallybayes.core.batch import Labels
+from tallybayes.core.model import Model
+from tallybayes.learning import em
+from tallybayes.learning import mixtures as components
 
 from .cases import CASES, CLASSES, FORMED_CASES, Table
 from .compare import assert_same_tally
@@ -83,8 +84,8 @@ def test_chunks_and_threads_make_no_difference(case, n_jobs, monkeypatch):
     batch = partly_labelled(case, table, np.arange(200) % 4 == 0)
     start = case.model(table.take(np.arange(0, 200, 4)))
     at_once = em.learn(start, batch, max_iter=3, tol=0.0)
-    monkeypatch.setattr(tallybayes.em, "CHUNK", 7)
-    monkeypatch.setattr(tallybayes.em._Step, "_chunk", lambda self, model: 7)
+    monkeypatch.setattr(tallybayes.learning.em, "CHUNK", 7)
+    monkeypatch.setattr(tallybayes.learning.em._Step, "_chunk", lambda self, model: 7)
     in_parts = em.learn(start, batch, max_iter=3, tol=0.0, n_jobs=n_jobs)
     assert_same_tally(in_parts.model.tally, at_once.model.tally)
 

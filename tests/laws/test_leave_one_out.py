@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import tallybayes.model
-from tallybayes.batch import Labels
+import tallybayes.core.model
+from tallybayes.core.batch import Labels
 from tallybayes.errors import ForbiddenRowWarning
 from tallybayes.families import Gaussian
 
@@ -92,7 +92,7 @@ def test_chunks_and_threads_make_no_difference(case, monkeypatch):
     model, batch = case.model(table), case.batch(table)
     with warnings.catch_warnings(action="ignore", category=ForbiddenRowWarning):
         at_once = model.leave_one_out(batch)
-        monkeypatch.setattr(tallybayes.model, "CHUNK", 7)
+        monkeypatch.setattr(tallybayes.core.model, "CHUNK", 7)
         assert_allclose(model.leave_one_out(batch, n_jobs=2), at_once)
 
 

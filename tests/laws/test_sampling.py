@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes.batch import Labels
+from tallybayes.core.batch import Labels
 
 from .cases import CASES
 

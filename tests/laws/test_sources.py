@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from tallybayes import NaiveBayes, Tally
-from tallybayes.files import open_source
-from tallybayes.sources.lazy import count_lazy
+from tallybayes.data.engines import count_lazy
+from tallybayes.data.sources import open_source
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
 pytestmark = pytest.mark.filterwarnings(  # of the engines

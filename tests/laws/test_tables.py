@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes import NaiveBayes, Tokens
+from tallybayes.core.schema import Schema
+from tallybayes.core.tally import Moments, Tally
 from tallybayes.errors import ColumnWarning
-from tallybayes.evaluate import _dealt, score
-from tallybayes.schema import Schema
-from tallybayes.tally import Moments, Tally
+from tallybayes.inspection.evaluate import _dealt, score
+from tests.frames import FORMS, birds, needs_pyarrow, taken
 
-from ..frames import FORMS, birds, needs_pyarrow, taken
 from .compare import assert_same_tally
 
 CLASSES = ["p", "q", "r"]

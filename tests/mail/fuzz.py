@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from math import inf
 from time import perf_counter
 
+from tallybayes.core.model import Model
 from tallybayes.mail import filter
 from tallybayes.mail.boxes import places, split
 from tallybayes.mail.marking import marked
 from tallybayes.mail.message import document
-from tallybayes.model import Model
 from tests.mail.letters import BROKEN, letter, mutated
 
 SMALL = [raw for raw in BROKEN.values() if len(raw) < 100_000]

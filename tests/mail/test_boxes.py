@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tallybayes import datasets
+from tallybayes.data import datasets
 from tallybayes.errors import DataError
 from tallybayes.mail.boxes import places, split
 from tallybayes.mail.message import document

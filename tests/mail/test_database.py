@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tallybayes.core.tally import Counts
 from tallybayes.errors import DataError, ModelFileError
 from tallybayes.mail import database, filter
 from tallybayes.mail.database import LockedError
-from tallybayes.tally import Counts
 
 LEARN = """
 import sys

@@ -8,8 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tallybayes import datasets, storage
-from tallybayes.calibration import Temperature
+from tallybayes import storage
+from tallybayes.core.calibration import Temperature
+from tallybayes.core.model import Model
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Tally
+from tallybayes.data import datasets
 from tallybayes.errors import DataError, ModelFileError, NotAvailableError, UnlearnError
 from tallybayes.families import Gaussian
 from tallybayes.mail import filter
@@ -17,9 +21,6 @@ from tallybayes.mail.boxes import places
 from tallybayes.mail.evaluation import MailEvaluation
 from tallybayes.mail.filter import Thresholds
 from tallybayes.mail.message import document
-from tallybayes.model import Model
-from tallybayes.settings import Settings
-from tallybayes.tally import Tally
 
 from .letters import letter
 

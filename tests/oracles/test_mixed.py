@@ -14,11 +14,11 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
 from tallybayes import Model, NaiveBayes
-from tallybayes.datasets import tennis
-from tallybayes.explain import level_ratios, prior_ratios
-from tallybayes.tally import Block, Moments, Tally
+from tallybayes.core.tally import Block, Moments, Tally
+from tallybayes.data.datasets import tennis
+from tallybayes.inspection.explain import level_ratios, prior_ratios
+from tests.frames import birds, every_form, taken
 
-from ..frames import birds, every_form, taken
 from .test_tennis import COLUMNS, DAY, JOINT, PRIOR, TABLES, as_fraction
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import tallybayes
-from tallybayes.tally import Block, Moments, Tally
+from tallybayes.core.tally import Block, Moments, Tally
 
 from . import make_scipy, make_sklearn
 

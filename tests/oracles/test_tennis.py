@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from tallybayes import CategoricalNB, Model, Settings, Tally
-from tallybayes.batch import Codes
+from tallybayes.core.batch import Codes
+from tallybayes.core.schema import Schema
+from tallybayes.data.arrays import one_block
 from tallybayes.errors import ForbiddenRowWarning
 from tallybayes.families import Categorical
-from tallybayes.schema import Schema
-from tallybayes.sources.arrays import one_block
 
 HEADER, *DAYS = csv.reader(files("tallybayes").joinpath("data/tennis.csv").read_text().splitlines())
 WEATHER, PLAY = np.array([day[:4] for day in DAYS]), np.array([day[4] for day in DAYS])

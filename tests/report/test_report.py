@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tallybayes import MultinomialNB, NaiveBayes, datasets, report
+from tallybayes import MultinomialNB, NaiveBayes, report
+from tallybayes.data import datasets
 from tallybayes.errors import SettingError, UnlearnError
 from tests.export.cases import CASES
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tallybayes import NaiveBayes, report
-from tallybayes.tokens import Tokens
+from tallybayes.core.tokens import Tokens
 from tests.export.cases import CASES
 
 NODE = shutil.which("node")

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallybayes import NaiveBayes, datasets, load
+from tallybayes import NaiveBayes, load
+from tallybayes.data import datasets
 from tallybayes.errors import TallybayesError
 
 if os.environ.get("CI") != "true":

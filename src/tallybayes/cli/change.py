@@ -11,11 +11,11 @@ from operator import add
 from typing import Any
 
 from tallybayes import storage
-from tallybayes.audit import Receipt
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, read_model, rows_of, target_of
+from tallybayes.core.model import Model
+from tallybayes.data.sources import Learned, count_file
 from tallybayes.errors import SchemaError, UnlearnError
-from tallybayes.files import Learned, count_file
-from tallybayes.model import Model
+from tallybayes.inspection.receipts import Receipt
 from tallybayes.storage import Saved
 
 APART = (

@@ -12,14 +12,14 @@ from rich.table import Table
 
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen
-from tallybayes.datasets import tennis
+from tallybayes.core.model import Model
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Tally
+from tallybayes.data.datasets import tennis
+from tallybayes.data.tables import TableBatch, read_table
 from tallybayes.errors import DataError, SettingError
-from tallybayes.explain import Explanation, Worked, explain, level_ratios, prior_ratios, worked
 from tallybayes.families import Categorical
-from tallybayes.model import Model
-from tallybayes.settings import Settings
-from tallybayes.sources import Tally
-from tallybayes.sources.tables import TableBatch, read_table
+from tallybayes.inspection.explain import Explanation, Worked, explain, level_ratios, prior_ratios, worked
 
 DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "strong"}
 

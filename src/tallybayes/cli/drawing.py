@@ -7,8 +7,8 @@ import math
 from rich.text import Text
 
 from tallybayes.cli.screen import Screen
-from tallybayes.explain import Evidence, Explanation, shown
-from tallybayes.schema import Level
+from tallybayes.core.schema import Level
+from tallybayes.inspection.explain import Evidence, Explanation, shown
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 LEAST = 24  # letters of a picture, however narrow the terminal

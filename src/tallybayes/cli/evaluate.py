@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tallybayes.cli.screen import console, judged_rows, notes, opened, print_json, read_model
-from tallybayes.evaluate import score
+from tallybayes.inspection.evaluate import score
 
 MOST_ROWS = 1_000_000  # beyond which rows are drawn: their probabilities are held in memory
 

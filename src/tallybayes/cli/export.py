@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from tallybayes import export
-from tallybayes.atomic import replacing
 from tallybayes.cli.screen import note, read_model
+from tallybayes.core.model import Model
+from tallybayes.core.schema import plural
+from tallybayes.data.atomic import replacing
 from tallybayes.errors import SettingError
-from tallybayes.model import Model
-from tallybayes.schema import plural
 
 
 def run(options: argparse.Namespace) -> None:

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from tallybayes.cli.screen import label_of, note, notes, opened, progress, read_model, rows_of
+from tallybayes.core.schema import plural
 from tallybayes.errors import SettingError
-from tallybayes.predictions import Answers, predict_file
-from tallybayes.schema import plural
+from tallybayes.inspection.predictions import Answers, predict_file
 
 
 def run(options: argparse.Namespace) -> None:

@@ -7,11 +7,11 @@ import argparse
 import numpy as np
 
 from tallybayes.cli.screen import note, read_model
+from tallybayes.core.schema import plural
+from tallybayes.data.labels import is_hole
+from tallybayes.data.writers import write_batches
 from tallybayes.errors import SettingError
-from tallybayes.sampling import sampled
-from tallybayes.schema import plural
-from tallybayes.sinks import write_batches
-from tallybayes.sources.labels import is_hole
+from tallybayes.inspection.sampling import sampled
 
 
 def run(options: argparse.Namespace) -> None:

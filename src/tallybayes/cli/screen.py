@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Level
+from tallybayes.data.files import COMPRESSED, File, open_file
+from tallybayes.data.sources import labelled_rows
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
-from tallybayes.files import labelled_rows
-from tallybayes.model import Model
-from tallybayes.schema import Column, Level
-from tallybayes.sources.files import COMPRESSED, File, open_file
-from tallybayes.sources.tables import TableBatch
 from tallybayes.storage import Saved, read_all
 
 

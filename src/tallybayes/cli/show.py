@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cli.screen import console, print_json, read_model
-from tallybayes.model import Model
-from tallybayes.schema import NumberedColumns, amount, plural
+from tallybayes.core.model import Model
+from tallybayes.core.schema import NumberedColumns, amount, plural
 
 MOST = 40  # columns and classes that are listed
 

@@ -6,13 +6,13 @@ import argparse
 from typing import Any
 
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
+from tallybayes.core.schema import plural
+from tallybayes.data.sources import Learned
 from tallybayes.errors import SettingError
 from tallybayes.estimators._files import learn_into
 from tallybayes.estimators.mixed import NaiveBayes
-from tallybayes.evaluate import Evaluation, leave_one_out
-from tallybayes.explain import hallmarks
-from tallybayes.files import Learned
-from tallybayes.schema import plural
+from tallybayes.inspection.evaluate import Evaluation, leave_one_out
+from tallybayes.inspection.explain import hallmarks
 
 
 def run(options: argparse.Namespace) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes.core.schema import MOST_SHOWN, WIDEST, amount, plural
+from tallybayes.core.settings import EvidenceWeights
+from tallybayes.data.tables import table_like
 from tallybayes.errors import DataError
 from tallybayes.estimators._tables import ReadsTables
-from tallybayes.explain import Explanation, TopWord, explain, top_words
-from tallybayes.predictions import Answers, predict_file
-from tallybayes.sampling import sampled
-from tallybayes.schema import MOST_SHOWN, WIDEST, amount, plural
-from tallybayes.settings import EvidenceWeights
-from tallybayes.shift import PriorShift, estimate_prior
-from tallybayes.sources.tables import table_like
+from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
+from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.sampling import sampled
+from tallybayes.learning.prior_shift import PriorShift, estimate_prior
 
 
 class AnswersOfTables(ReadsTables):
@@ -98,7 +98,7 @@ class AnswersOfTables(ReadsTables):
         out : path
             CSV, Parquet or JSON lines, by its suffix.
         **options
-            Fields of `tallybayes.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+            Fields of `inspection.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
 
         Returns
         -------

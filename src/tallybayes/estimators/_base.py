@@ -14,8 +14,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.audit import Receipt
-from tallybayes.batch import Array, Labels, Matrix, Rows
+from tallybayes.core.batch import Array, Labels, Matrix, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Schema
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import count
+from tallybayes.data.arrays import columns_of, is_sparse, one_block, sparse_rows
+from tallybayes.data.labels import row_weights
 from tallybayes.errors import CellError, ColumnWarning, DataError
 from tallybayes.estimators._checks import (
     check_lengths,
@@ -26,12 +31,7 @@ from tallybayes.estimators._checks import (
     warn_of_many_classes,
 )
 from tallybayes.estimators._predicting import Predicts
-from tallybayes.model import Model
-from tallybayes.schema import Column, Schema
-from tallybayes.settings import Settings
-from tallybayes.sources.arrays import columns_of, is_sparse, one_block, sparse_rows
-from tallybayes.sources.labels import row_weights
-from tallybayes.tally import count
+from tallybayes.inspection.receipts import Receipt
 
 
 class BaseNB(Predicts):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from tallybayes.data.labels import encode_labels, factorise, is_hole
 from tallybayes.errors import DataError
-from tallybayes.sources.labels import encode_labels, factorise, is_hole
 
 
 @contextmanager

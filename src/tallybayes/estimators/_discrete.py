@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from tallybayes import em
-from tallybayes.batch import Array, Batch, Rows
+from tallybayes.core.batch import Array, Batch, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.settings import Prior, Settings
 from tallybayes.errors import NotAvailableError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._fitted import given_prior
-from tallybayes.model import Model
-from tallybayes.settings import Prior, Settings
-from tallybayes.smoothing import best_alpha, with_alpha
+from tallybayes.learning import em
+from tallybayes.learning.smoothing import best_alpha, with_alpha
 
 
 def _all_is_given(estimator: Any) -> bool:

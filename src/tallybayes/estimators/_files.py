@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tallybayes import planning
+from tallybayes.data.engines import Lazy
+from tallybayes.data.files import Progress
+from tallybayes.data.sources import Learned, learn_file, open_source, recounted
 from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import unchanged_on_error, warn_of_many_classes
-from tallybayes.files import Learned, learn_file, open_source, recounted
-from tallybayes.planning.weights import LEAST_ROWS
-from tallybayes.sources.files import Progress
-from tallybayes.sources.lazy import Lazy
+from tallybayes.learning import refinement as planning
+from tallybayes.learning.weights import LEAST_ROWS
 
 Estimator = TypeVar("Estimator", bound=Any)
 

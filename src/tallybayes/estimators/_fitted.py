@@ -12,15 +12,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
-from tallybayes.batch import Array
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Kind, NumberedColumns
+from tallybayes.core.settings import Prior, Settings
+from tallybayes.core.tally import Tally
 from tallybayes.errors import NotAvailableError, SchemaError, SettingError
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
 from tallybayes.exports import Exports
 from tallybayes.families import Family
-from tallybayes.model import Model
-from tallybayes.schema import Kind, NumberedColumns
-from tallybayes.settings import Prior, Settings
-from tallybayes.tally import Tally
 
 
 class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):

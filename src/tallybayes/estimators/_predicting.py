@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import evaluate
-from tallybayes.batch import Array, Rows
+from tallybayes.core.batch import Array, Rows
 from tallybayes.errors import SettingError, UnlearnError
 from tallybayes.estimators._checks import generator
 from tallybayes.estimators._fitted import HoldsModel
-from tallybayes.evaluate import Evaluation
+from tallybayes.inspection import evaluate
+from tallybayes.inspection.evaluate import Evaluation
 
 
 class Predicts(HoldsModel):

@@ -9,8 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import planning
-from tallybayes.batch import Labels
+from tallybayes.core.batch import Labels
+from tallybayes.core.family import for_columns
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Schema
+from tallybayes.core.settings import Prior, Settings
+from tallybayes.core.tally import count
+from tallybayes.core.tokens import USUAL, Tokens
+from tallybayes.data.columns import Overrides, grown, inferred, matched, split_target
+from tallybayes.data.labels import row_weights
+from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_lengths, check_target, coded
 from tallybayes.families import (
@@ -23,17 +31,9 @@ from tallybayes.families import (
     Multinomial,
     Poisson,
 )
-from tallybayes.families._family import for_columns
-from tallybayes.model import Model
-from tallybayes.plan import NUMERIC, Plan
-from tallybayes.schema import Schema
-from tallybayes.settings import Prior, Settings
-from tallybayes.smoothing import best_alpha
-from tallybayes.sources.columns import Overrides, grown, inferred, matched, split_target
-from tallybayes.sources.labels import row_weights
-from tallybayes.sources.tables import Table, TableBatch, read_table
-from tallybayes.tally import count
-from tallybayes.tokens import USUAL, Tokens
+from tallybayes.learning import refinement as planning
+from tallybayes.learning.plan import NUMERIC, Plan
+from tallybayes.learning.smoothing import best_alpha
 
 TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
 

@@ -12,13 +12,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from tallybayes import components, em
-from tallybayes.batch import Array, Batch, Labels, Rows
+from tallybayes.core.batch import Array, Batch, Labels, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Schema
+from tallybayes.data.labels import is_hole, row_weights
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.estimators._checks import check_lengths
-from tallybayes.model import Model
-from tallybayes.schema import Schema
-from tallybayes.sources.labels import is_hole, row_weights
+from tallybayes.learning import em
+from tallybayes.learning import mixtures as components
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Told:
 class LearnsUnlabelled:
     """What estimators do with rows that have no label.
 
-    Mixed into `BaseNB`. ``unlabelled="em"`` learns them with `tallybayes.em`, whatever the family.
+    Mixed into `BaseNB`. ``unlabelled="em"`` learns them with `tallybayes.learning.em`, whatever the family.
     """
 
     model_: Model

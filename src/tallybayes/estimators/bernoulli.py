@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.batch import Array, Csr, Matrix
+from tallybayes.core.batch import Array, Csr, Matrix
+from tallybayes.data.arrays import is_sparse, sparse_rows
 from tallybayes.errors import CellError
 from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.bernoulli import Bernoulli
-from tallybayes.sources.arrays import is_sparse, sparse_rows
 
 
 class BernoulliNB(DiscreteNB):

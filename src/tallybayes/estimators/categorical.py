@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.batch import Array, Codes, Matrix
+from tallybayes.core.batch import Array, Codes, Matrix
+from tallybayes.core.schema import Column
+from tallybayes.data.arrays import MOST_LEVELS, ordinal_codes
 from tallybayes.errors import DataError
 from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.categorical import Categorical
-from tallybayes.schema import Column
-from tallybayes.sources.arrays import MOST_LEVELS, ordinal_codes
 
 
 class CategoricalNB(DiscreteNB):

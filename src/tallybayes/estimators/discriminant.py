@@ -13,13 +13,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.batch import Array, Rows
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.settings import Prior
 from tallybayes.errors import DataError, RankWarning
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._fitted import given_prior
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.families.multinormal import Multinormal
-from tallybayes.settings import Prior
 
 
 class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseNB):

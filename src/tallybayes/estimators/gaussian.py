@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.batch import Array, Rows
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.settings import Prior
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._fitted import given_prior
 from tallybayes.families.gaussian import Gaussian, Normals
-from tallybayes.settings import Prior
 
 
 class GaussianNB(BaseNB):

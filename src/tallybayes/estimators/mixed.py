@@ -14,24 +14,25 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import calibration, planning
-from tallybayes.batch import Array, Rows, thinned
+from tallybayes.core import calibration
+from tallybayes.core.batch import Array, Rows, thinned
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Schema, plural, united
+from tallybayes.core.tally import Tally, count
+from tallybayes.core.tokens import Tokens
+from tallybayes.data.columns import split_target
+from tallybayes.data.sources import is_source
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.estimators._answers import AnswersOfTables
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import unchanged_on_error
 from tallybayes.estimators._files import fit_file
-from tallybayes.evaluate import CalibrationReport, score
-from tallybayes.files import is_source
-from tallybayes.model import Model
-from tallybayes.plan import NUMERIC, Plan, mean_of
-from tallybayes.planning.weights import LEAST_ROWS
-from tallybayes.schema import Schema, plural, united
-from tallybayes.smoothing import MOST_ROWS, best_alpha, with_alpha
-from tallybayes.sources.columns import split_target
-from tallybayes.sources.tables import TableBatch
-from tallybayes.tally import Tally, count
-from tallybayes.tokens import Tokens
+from tallybayes.inspection.evaluate import CalibrationReport, score
+from tallybayes.learning import refinement as planning
+from tallybayes.learning.plan import NUMERIC, Plan, mean_of
+from tallybayes.learning.smoothing import MOST_ROWS, best_alpha, with_alpha
+from tallybayes.learning.weights import LEAST_ROWS
 
 
 class NaiveBayes(AnswersOfTables):

@@ -12,16 +12,17 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from tallybayes import components, em
-from tallybayes.batch import Array, Batch, Labels, Rows
+from tallybayes.core.batch import Array, Batch, Labels, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import plural
+from tallybayes.core.settings import Settings
+from tallybayes.data.tables import read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import generator, unchanged_on_error
 from tallybayes.estimators.mixed import NaiveBayes
-from tallybayes.model import Model
-from tallybayes.schema import plural
-from tallybayes.settings import Settings
-from tallybayes.sources.tables import read_table
+from tallybayes.learning import em
+from tallybayes.learning import mixtures as components
 
 
 class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):

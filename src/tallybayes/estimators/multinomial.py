@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.batch import Array, Rows
-from tallybayes.em import Learned
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.settings import Prior, checked_prior
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.estimators._discrete import DiscreteNB
 from tallybayes.families.complement import Complement
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.settings import Prior, checked_prior
-from tallybayes.smoothing import best_document_length
+from tallybayes.learning.em import Learned
+from tallybayes.learning.smoothing import best_document_length
 
 
 class CountsNB(DiscreteNB):

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes import estimators
+from tallybayes.core.model import Model
+from tallybayes.core.schema import NumberedColumns
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.estimators.text import TextNB
-from tallybayes.model import Model
-from tallybayes.schema import NumberedColumns
 from tallybayes.storage import Saved, read_all
 
 ESTIMATORS: dict[str, type[BaseNB]] = {

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.core.schema import Schema
+from tallybayes.core.settings import Settings
+from tallybayes.core.tokens import USUAL, Tokens
+from tallybayes.data.columns import Overrides
+from tallybayes.data.labels import is_hole
+from tallybayes.data.tables import Table
+from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._tables import TEXT_ALPHA
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.families import Bernoulli, Complement, Multinomial
-from tallybayes.schema import Schema
-from tallybayes.settings import Settings
-from tallybayes.sources.columns import Overrides
-from tallybayes.sources.labels import is_hole
-from tallybayes.sources.tables import Table
-from tallybayes.sources.values import ArrayValues, SeriesValues, Values
-from tallybayes.tokens import USUAL, Tokens
 
 TEXT = "text"  # the name of the only column
 FAMILIES: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.batch import Documents
+from tallybayes.core.batch import Documents
+from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.data.values import Values
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.estimators.text import text_values
-from tallybayes.sources.values import Values
-from tallybayes.tokens import Tokens, Vocabulary
 
 
 class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tallybayes.core.schema import Level
 from tallybayes.errors import SettingError
-from tallybayes.schema import Level
 
 FORBIDDEN = -1e300  # stands for −inf, which some databases refuse to calculate with
 

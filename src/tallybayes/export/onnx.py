@@ -12,9 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tallybayes import __version__
-from tallybayes.batch import Array
-from tallybayes.calibration import Isotonic, Temperature
-from tallybayes.components import Pooled
+from tallybayes.core.batch import Array
+from tallybayes.core.calibration import Isotonic, Temperature
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level
 from tallybayes.errors import NotAvailableError, SettingError, needs
 from tallybayes.export.portable import (
     Bag,
@@ -31,8 +32,7 @@ from tallybayes.export.portable import (
     Text,
     check_plain,
 )
-from tallybayes.model import Model
-from tallybayes.schema import Level
+from tallybayes.learning.mixtures import Pooled
 
 FORBIDDEN = -1e300  # stands for −inf: zero times it is zero
 OPSETS = {"": 18, "ai.onnx.ml": 3}

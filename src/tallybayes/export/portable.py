@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Array
-from tallybayes.calibration import Curve, Isotonic, Temperature
-from tallybayes.components import Pooled
+from tallybayes.core.batch import Array
+from tallybayes.core.calibration import Curve, Isotonic, Temperature
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Level
+from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families import DOCUMENTS, Lognormal
 from tallybayes.families._ellipsoids import Ellipsoids
@@ -25,9 +27,7 @@ from tallybayes.families._linear import Linear
 from tallybayes.families._tables import Tables
 from tallybayes.families.gaussian import Normals
 from tallybayes.families.zero_inflated import SpikedParameters
-from tallybayes.model import Model
-from tallybayes.schema import Column, Level
-from tallybayes.tokens import Tokens, Vocabulary
+from tallybayes.learning.mixtures import Pooled
 
 FORMAT, VERSION = "tallybayes scorer", 1
 

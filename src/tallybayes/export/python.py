@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.calibration import Isotonic, Temperature
-from tallybayes.components import Pooled
+from tallybayes.core.calibration import Isotonic, Temperature
+from tallybayes.core.model import Model
 from tallybayes.errors import SettingError
 from tallybayes.export.portable import (
     Bag,
@@ -26,7 +26,7 @@ from tallybayes.export.portable import (
     Term,
     check_plain,
 )
-from tallybayes.model import Model
+from tallybayes.learning.mixtures import Pooled
 
 
 def to_python(model: Model, name: str = "predict_proba") -> str:

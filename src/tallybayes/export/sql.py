@@ -11,9 +11,10 @@ from itertools import count
 
 import numpy as np
 
-from tallybayes.batch import Array
-from tallybayes.calibration import Curve, Isotonic, Temperature
-from tallybayes.components import Pooled
+from tallybayes.core.batch import Array
+from tallybayes.core.calibration import Curve, Isotonic, Temperature
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import (
@@ -30,8 +31,7 @@ from tallybayes.export.portable import (
     Term,
     check_plain,
 )
-from tallybayes.model import Model
-from tallybayes.schema import Level
+from tallybayes.learning.mixtures import Pooled
 
 EXACT = 2**53  # up to here whole numbers are exact as floats
 

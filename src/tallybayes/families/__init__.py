@@ -1,6 +1,6 @@
 """Event models, one a file, all in the same order: record, formula, tally, estimate, log_prob, …"""
 
-from tallybayes.families._family import Family
+from tallybayes.core.family import Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical

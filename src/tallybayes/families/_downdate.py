@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Labels
-from tallybayes.scatter import Scatter
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.scatter import Scatter
 
 CLEAR = 1e-5  # how far from losing a direction a matrix must stay, beside the variance of all rows
 

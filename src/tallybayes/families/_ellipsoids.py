@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array
+from tallybayes.core.batch import Array
 
 LEAST = 1e-9  # least variance of any direction, as a share of the columns' variance over all rows
 

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr
+from tallybayes.core.family import quiet_log
 from tallybayes.errors import NotAvailableError, bad_number
-from tallybayes.families._family import quiet_log
 
 
 class Sparse(NamedTuple):

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import MISSING, Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import MISSING, Array, Codes, Labels
+from tallybayes.core.family import left_of
+from tallybayes.core.tally import Counts
 from tallybayes.errors import RowError
-from tallybayes.families._family import left_of
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr, Labels
+from tallybayes.core.family import by_slices, left_of, per_column, pseudocounts, weighed_logs
+from tallybayes.core.tally import Counts
 from tallybayes.errors import DataError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, weighed_logs
 from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
-from tallybayes.tally import Counts
 
 
 class Chances(Linear):
@@ -64,7 +64,7 @@ class Bernoulli:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Bernoulli(alpha=1.0)
     >>> x = np.array([[1], [1], [0]])
     >>> np.exp(family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).log_yes)

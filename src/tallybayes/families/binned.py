@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import MISSING, Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import MISSING, Array, Codes, Labels
+from tallybayes.core.family import per_column
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column
 from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
-from tallybayes.tally import Counts
 
 MOST_BINS = 32  # that a column is merged into
 

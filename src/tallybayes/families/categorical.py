@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.family import left_of, per_column, quiet_log, weighed_logs
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log, weighed_logs
 from tallybayes.families._tables import OfLevels, Tables, column_sums, each_column
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Categorical(OfLevels):
 
     Examples
     --------
-    >>> from tallybayes.batch import Codes, Labels
+    >>> from tallybayes.core.batch import Codes, Labels
     >>> family = Categorical(alpha=0.0)
     >>> x = Codes(np.array([[0], [1], [1], [1]]), np.array([2]))
     >>> params = family.estimate(family.tally(x, Labels.hard(np.zeros(4, np.int32)), 1))

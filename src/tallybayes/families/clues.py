@@ -17,11 +17,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Documents, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr, Documents, Labels
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families._linear import Dense
-from tallybayes.tally import Counts
 
 NO_PROBABILITY = "clues rank classes, they are no probability of x; use the multinomial family for P(x)"
 
@@ -82,7 +82,7 @@ class Clues:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Clues(alpha=1.0, most=1)
     >>> x = np.array([[3, 1, 0], [1, 0, 1], [0, 1, 1]])
     >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1], np.int32)), 2))

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr, Labels
+from tallybayes.core.family import left_of, per_column, pseudocounts, quiet_log, totals
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, pseudocounts, quiet_log, totals
 from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (
     Entry,
@@ -27,7 +28,6 @@ from tallybayes.families.multinomial import (
     refuse_idf,
     sample_words,
 )
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Complement:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Complement()
     >>> x = np.array([[2, 0], [0, 2]])
     >>> params = family.estimate(family.tally(x, Labels.hard(np.arange(2, dtype=np.int32)), 2))

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.family import left_of, per_column
+from tallybayes.core.tally import Counts
 from tallybayes.errors import CellError, NotAvailableError
-from tallybayes.families._family import left_of, per_column
 from tallybayes.families._linear import Linear, Slopes
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)

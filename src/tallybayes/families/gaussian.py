@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.tally import Moments
 from tallybayes.errors import CellError, NotAvailableError
-from tallybayes.tally import Moments
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Gaussian:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Gaussian()
     >>> x = np.array([[1e8], [1e8 + 1], [1e8 + 2]])
     >>> family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).variance.round(6)

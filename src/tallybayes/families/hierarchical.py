@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from tallybayes.batch import Array, Codes, Labels
+from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.family import per_column
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column
 from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.family import per_column
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import per_column
 from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)

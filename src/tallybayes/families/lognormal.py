@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Labels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.tally import Moments
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families.gaussian import Gaussian, Normals
-from tallybayes.tally import Moments
 
 
 @dataclass(frozen=True)

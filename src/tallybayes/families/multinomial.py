@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr, Labels
+from tallybayes.core.family import by_slices, left_of, per_column, pseudocounts, quiet_log, totals, weighed_logs
+from tallybayes.core.tally import Counts
 from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.families._family import by_slices, left_of, per_column, pseudocounts, quiet_log, totals, weighed_logs
 from tallybayes.families._linear import (
     Linear,
     Slopes,
@@ -27,7 +28,6 @@ from tallybayes.families._linear import (
     times_log,
     vetoes,
 )
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Multinomial:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Multinomial(alpha=0.0)
     >>> x = np.array([[2, 1], [1, 0]])
     >>> np.exp(family.estimate(family.tally(x, Labels.hard(np.zeros(2, np.int32)), 1)).log_theta)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tallybayes.families._downdate as _downdate
-from tallybayes.batch import Array, Labels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.scatter import Scatter, nothing, scatter_of, stacked
 from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError, bad_number
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
-from tallybayes.scatter import Scatter, nothing, scatter_of, stacked
 
 SLICE = 1 << 14  # rows summed at a time
 
@@ -36,7 +36,7 @@ class Multinormal:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Multinormal()
     >>> x = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 2.0], [2.0, 0.0]])
     >>> family.estimate(family.tally(x, Labels.hard(np.zeros(4, np.int32)), 1)).covariance

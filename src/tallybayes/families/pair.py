@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.family import left_of, per_column
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column
 from tallybayes.families._tables import Coded, Tables, each_column
-from tallybayes.tally import Counts
 
 MARGIN = 0.5  # pseudocount of the levels of each column alone
 

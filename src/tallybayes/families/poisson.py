@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
-from tallybayes.batch import Array, Csr, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Csr, Labels
+from tallybayes.core.family import left_of, per_column, quiet_log, totals, weighed_logs
+from tallybayes.core.tally import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._family import left_of, per_column, quiet_log, totals, weighed_logs
 from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
-from tallybayes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Poisson:
 
     Examples
     --------
-    >>> from tallybayes.batch import Labels
+    >>> from tallybayes.core.batch import Labels
     >>> family = Poisson(alpha=0.0)
     >>> x = np.array([[1.0], [2.0], [6.0]])
     >>> family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1)).rate

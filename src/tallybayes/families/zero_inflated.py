@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.batch import Array, Labels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.tally import Counts, Index, Moments
 from tallybayes.errors import NotAvailableError
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.families.lognormal import Lognormal
-from tallybayes.tally import Counts, Index, Moments
 
 
 @dataclass(frozen=True)

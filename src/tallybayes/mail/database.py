@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tallybayes import storage
+from tallybayes.core.model import Model
 from tallybayes.errors import DataError, TallybayesError
 from tallybayes.mail import filter as mail
-from tallybayes.model import Model
 
 WAIT = 30.0  # seconds that a lock is waited for
 PAUSE = 0.01  # seconds between two tries

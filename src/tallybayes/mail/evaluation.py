@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tallybayes.core.schema import plural
 from tallybayes.mail.filter import DEFAULT, Label, Thresholds, Verdict
-from tallybayes.schema import plural
 
 
 @dataclass(frozen=True)

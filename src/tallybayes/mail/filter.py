@@ -14,16 +14,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tallybayes import calibration, kernels
-from tallybayes.batch import Array, Batch, Documents, Encoded, Labels
+from tallybayes.core import calibration, kernels
+from tallybayes.core.batch import Array, Batch, Documents, Encoded, Labels
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Schema, block_of
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Counts, count
+from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.data.words import Counted, count_words
 from tallybayes.errors import DataError, ModelFileError, UnlearnError
 from tallybayes.families import Clues
-from tallybayes.model import Model
-from tallybayes.schema import Column, Schema, block_of
-from tallybayes.settings import Settings
-from tallybayes.sources.words import Counted, count_words
-from tallybayes.tally import Counts, count
-from tallybayes.tokens import Tokens, Vocabulary
 
 CLASSES = HAM, SPAM = "ham", "spam"
 Label = Literal["ham", "spam", "unsure"]

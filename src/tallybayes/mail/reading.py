@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tallybayes.core.threads import cores
 from tallybayes.mail.boxes import Loose, Place
 from tallybayes.mail.message import document
-from tallybayes.parallel import cores
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext

@@ -1,8 +1,8 @@
 """Pictures of models and records with matplotlib (the extra ``plot``).
 
 Every function takes a model or a record and, optionally, axes to draw on, and returns the axes. What is drawn is in
-`tallybayes.pictures` and `tallybayes.evaluate`, where it also prints as text and JSON. Fonts, grids and backgrounds
-are those of the user's style. So are the colours of classes where the style has some; otherwise they are the ones of
+`inspection.charts` and `inspection.evaluate`, where it also prints as text and JSON. Fonts, grids and backgrounds are
+those of the user's style. So are the colours of classes where the style has some; otherwise they are the ones of
 Okabe and Ito, which people with colour-vision deficiency tell apart, on light and on dark ground.
 """
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
-from tallybayes import pictures
-from tallybayes.pictures import Boundary
-from tallybayes.pictures._model import model_of, rows_of, rows_with_labels
+from tallybayes.inspection import charts as pictures
+from tallybayes.inspection.charts import Boundary
+from tallybayes.inspection.charts._model import model_of, rows_of, rows_with_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
-from tallybayes import pictures
 from tallybayes.errors import DataError
-from tallybayes.pictures import Bars, Curves
+from tallybayes.inspection import charts as pictures
+from tallybayes.inspection.charts import Bars, Curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

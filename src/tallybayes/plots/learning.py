@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
-from tallybayes import pictures
-from tallybayes.pictures import EMPath, LearningCurve
+from tallybayes.inspection import charts as pictures
+from tallybayes.inspection.charts import EMPath, LearningCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

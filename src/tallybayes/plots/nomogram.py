@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tallybayes.plots._style as style
-from tallybayes import pictures
-from tallybayes.pictures import Nomogram
-from tallybayes.pictures.nomogram import SCALE, round_numbers
-from tallybayes.schema import Level
+from tallybayes.core.schema import Level
+from tallybayes.inspection import charts as pictures
+from tallybayes.inspection.charts import Nomogram
+from tallybayes.inspection.charts.nomogram import SCALE, round_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import tallybayes.plots._style as style
-from tallybayes import pictures
+from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.explain import Explanation, chance, explain, shown
-from tallybayes.pictures import PriorSweep
-from tallybayes.pictures._model import model_of, rows_of
-from tallybayes.schema import Level
+from tallybayes.inspection import charts as pictures
+from tallybayes.inspection.charts import PriorSweep
+from tallybayes.inspection.charts._model import model_of, rows_of
+from tallybayes.inspection.explain import Explanation, chance, explain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

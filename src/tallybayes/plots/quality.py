@@ -8,8 +8,8 @@ import numpy as np
 
 import tallybayes.plots._style as style
 from tallybayes.errors import DataError
-from tallybayes.evaluate import Evaluation, leave_one_out
-from tallybayes.pictures._model import model_of, rows_with_labels
+from tallybayes.inspection.charts._model import model_of, rows_with_labels
+from tallybayes.inspection.evaluate import Evaluation, leave_one_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

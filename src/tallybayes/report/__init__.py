@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.atomic import replacing
-from tallybayes.batch import thinned
-from tallybayes.components import Pooled
+from tallybayes.core.batch import thinned
+from tallybayes.core.model import Model
+from tallybayes.data.atomic import replacing
 from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
-from tallybayes.evaluate import Evaluation, leave_one_out, score
-from tallybayes.explain import hallmarks
 from tallybayes.export.portable import Scorer
-from tallybayes.model import Model
-from tallybayes.pictures import column_pictures, concerns
-from tallybayes.pictures._model import model_of, rows_with_labels
+from tallybayes.inspection.charts import column_pictures, concerns
+from tallybayes.inspection.charts._model import model_of, rows_with_labels
+from tallybayes.inspection.evaluate import Evaluation, leave_one_out, score
+from tallybayes.inspection.explain import hallmarks
+from tallybayes.learning.mixtures import Pooled
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 

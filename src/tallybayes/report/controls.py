@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core.schema import Column, Level
 from tallybayes.export.portable import Bag, ByLevel, ByPair, Ellipsoid, Scorer, Text, names_of
-from tallybayes.pictures import Bars, ColumnPicture, Curves
-from tallybayes.schema import Column, Level
+from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
 
 MOST_LEVELS = 100  # that are listed; of more, the commonest are suggested
 

@@ -16,10 +16,10 @@ import numpy as np
 
 import tallybayes.report.svg as svg
 from tallybayes import __version__
-from tallybayes.evaluate import Evaluation
-from tallybayes.explain import Hallmark
-from tallybayes.pictures import ColumnPicture, Concern
-from tallybayes.schema import Column, Level, amount, plural
+from tallybayes.core.schema import Column, Level, amount, plural
+from tallybayes.inspection.charts import ColumnPicture, Concern
+from tallybayes.inspection.evaluate import Evaluation
+from tallybayes.inspection.explain import Hallmark
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300

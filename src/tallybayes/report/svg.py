@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Array
-from tallybayes.evaluate import Evaluation
-from tallybayes.pictures import Bars, ColumnPicture, Curves
-from tallybayes.pictures.nomogram import round_numbers
+from tallybayes.core.batch import Array
+from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
+from tallybayes.inspection.charts.nomogram import round_numbers
+from tallybayes.inspection.evaluate import Evaluation
 
 WIDE, HIGH = 320, 132  # of a column's picture
 MOST_CLASSES = 6  # that are drawn in one picture: as many as there are colours to tell apart

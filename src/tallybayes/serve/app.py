@@ -18,12 +18,12 @@ from fastapi.exceptions import HTTPException
 from starlette.concurrency import run_in_threadpool
 
 from tallybayes import __version__
-from tallybayes.audit import Receipt
+from tallybayes.core.model import Model
 from tallybayes.errors import TallybayesError, UnlearnError
-from tallybayes.evaluate import score
-from tallybayes.explain import explain, steps
-from tallybayes.model import Model
-from tallybayes.predictions import Answers, predict_file
+from tallybayes.inspection.evaluate import score
+from tallybayes.inspection.explain import explain, steps
+from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.receipts import Receipt
 from tallybayes.report.page import policy
 from tallybayes.serve.describe import BODY, COMPARED, CSV, ERRORS, LABELLED, docs_page, index_page, with_names
 from tallybayes.serve.guard import LOOPBACK, Guard, may

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from tallybayes.core.schema import amount, plural
 from tallybayes.report.page import asset
-from tallybayes.schema import amount, plural
 
 CELL = {"type": ["string", "number", "boolean", "null"]}
 ROW = {"type": "object", "additionalProperties": CELL, "description": "column → value; what is not named is unknown"}

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.batch import Labels
+from tallybayes.core.batch import Labels
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Schema, united
+from tallybayes.data.columns import grown, listed, refuse_lost
+from tallybayes.data.labels import distinct, encode_labels, is_hole
+from tallybayes.data.sources import objects
+from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.errors import DataError
-from tallybayes.files import objects
-from tallybayes.model import Model
-from tallybayes.schema import Schema, united
-from tallybayes.sources.columns import grown, listed, refuse_lost
-from tallybayes.sources.labels import distinct, encode_labels, is_hole
-from tallybayes.sources.tables import Table, TableBatch, read_table
 
 NOTHING = ""  # stands for the columns of rows of which nothing is known
 CELLS = (str, int, float, bool, type(None))

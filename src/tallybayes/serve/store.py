@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes import report, storage
+from tallybayes.core.model import Model
 from tallybayes.errors import ModelFileError, SettingError
-from tallybayes.model import Model
 from tallybayes.storage import Saved
 
 LOG = logging.getLogger("tallybayes.serve")

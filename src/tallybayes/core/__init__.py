@@ -1,0 +1,1 @@
+"""Records and their algebra: no input or output."""

@@ -1,0 +1,65 @@
+"""The texts of a tally: which words are known, and which of them only one row has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Documents, Labels, Matrix
+from tallybayes.core.schema import Column
+from tallybayes.core.tally import Counts, Tally
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is special to the blocks of a tally that are one column of text each."""
+
+    tally: Tally
+
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """The columns of text, by their blocks."""
+        columns = self.tally.schema.columns
+        first = ((name, block.columns[0]) for name, block in self.tally.blocks.items() if len(block.columns) == 1)
+        return {name: columns[p] for name, p in first if columns[p].kind == "text"}
+
+    @cached_property
+    def known(self) -> dict[str, NDArray[np.intp]]:
+        """Of each block in which some words (or hashes) occur in no row, those that do occur."""
+        blocks = {n: b for n, b in self.tally.blocks.items() if n in self.columns and isinstance(b.summary, Counts)}
+        used = {name: b.summary.cell_total > 0 for name, b in blocks.items()}  # type: ignore[attr-defined]
+        return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
+
+    def summary(self, name: str) -> Any:
+        """What was counted in a block; a word that no row has is no word, and takes no share of the smoothing."""
+        return self._of_known.get(name, self.tally.blocks[name].summary)
+
+    @cached_property
+    def _of_known(self) -> dict[str, Any]:
+        summaries: dict[str, Any] = {name: self.tally.blocks[name].summary for name in self.known}
+        return {
+            name: summary.with_cells(np.isin(np.arange(summary.count.shape[1]), self.known[name]))
+            for name, summary in summaries.items()
+        }
+
+    def of_known(self, name: str, x: Matrix) -> Matrix:
+        """The rows of a block, without the words that nobody has."""
+        if not isinstance(x, Documents) or name not in self.known:
+            return x
+        words = self.known[name]
+        place = np.full(x.n_columns, -1, dtype=x.column.dtype)
+        place[words] = np.arange(len(words))
+        return x.renumbered(place, len(words))
+
+    def left_behind(self, name: str, x: Matrix, labels: Labels) -> Matrix:
+        """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
+        x = self.of_known(name, x)
+        if not isinstance(x, Documents):
+            return x
+        total = self.summary(name).cell_total[x.column]
+        own = np.repeat(labels.weight, np.diff(x.start)) * x.data
+        return x.kept(total - own > 1e-9 * total)

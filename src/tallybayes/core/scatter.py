@@ -1,0 +1,173 @@
+"""Weighted scatter matrices: what discriminant analysis counts, in the same algebra as every other summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.schema import amount, plural
+from tallybayes.core.tally import NEVER_LEARNED, Index, Moments, take_back
+from tallybayes.errors import UnlearnError
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Weighted centred products of every two columns: `Moments` of pairs.
+
+    A pair of columns is counted over the rows that have a value in both (pairwise complete). Where no value is
+    missing all pairs have the same rows, and weight and mean are kept once.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (K, d, d) or (K, 1, 1)
+        Σ w over the rows in which both columns have a value.
+    mean : ndarray of shape (K, d, d) or (K, d, 1)
+        Entry (k, i, j) is the mean of column i over those rows.
+    product : ndarray of shape (K, d, d)
+        Σ w (x_i − mean_ij) (x_j − mean_ji).
+
+    Examples
+    --------
+    >>> one = Scatter(np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)), np.full((1, 1, 1), 2.0))  # the values 0 and 2
+    >>> one + one
+    Scatter(1 class, 1 column, weight 4)
+    """
+
+    weight: Array
+    mean: Array
+    product: Array
+
+    def __add__(self, other: Scatter) -> Scatter:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        delta = other.mean - self.mean
+        mean = np.where(self.weight > 0, self.mean + delta * share, other.mean)
+        return Scatter(weight, mean, self.product + other.product + _squared(delta) * (self.weight * share))
+
+    def __sub__(self, other: Scatter) -> Scatter:
+        mine, theirs = np.broadcast_arrays(self.weight, other.weight)
+        weight = take_back(mine, theirs)
+        left = weight > 0
+        ratio = np.divide(theirs, weight, out=np.zeros_like(weight), where=left)
+        delta = np.where(left, self.mean - other.mean, 0.0)
+        product = np.where(left, self.product - other.product - _squared(delta) * (mine * ratio), 0.0)
+        before, taken = self.columns(), other.columns()
+        slack = 1e-9 * before.m2 + 1e-12 * before.weight * before.mean**2 + np.finfo(float).tiny
+        gone = before.weight <= taken.weight
+        strange = gone & ((before.mean - taken.mean) ** 2 * np.minimum(before.weight, taken.weight) > slack)
+        if np.any(_diagonal(product) < -slack) or np.any(strange & (taken.weight > 0)):
+            raise UnlearnError(NEVER_LEARNED)
+        found = Scatter(weight, np.where(left, self.mean + delta * ratio, 0.0), product)
+        return found._without_dust(before)
+
+    def _without_dust(self, before: Moments) -> Scatter:
+        """What rounding leaves of a column's variation is nothing, and neither are its products with others."""
+        now = self.columns()
+        whole, all_before = now.merged(), before.merged()
+        noise = 4 * np.finfo(float).eps * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
+        flat = (now.m2 <= 1e-13 * before.m2) | (whole.m2 <= 1e-13 * all_before.m2 + noise)
+        if not flat.any():
+            return self
+        product = np.where(flat[:, :, None] | flat[:, None, :], 0.0, self.product)
+        everywhere = (whole.m2 <= 1e-13 * all_before.m2 + noise) & (now.weight > 0)
+        mean = np.where((everywhere[:, :, None]) & (self.weight > 0), whole.mean[:, :, None], self.mean)
+        return Scatter(self.weight, mean, product)
+
+    def __mul__(self, factor: float) -> Scatter:
+        return Scatter(self.weight * factor, self.mean if factor else self.mean * 0.0, self.product * factor)
+
+    def align(self, classes: Index, cells: Index) -> Scatter:
+        """Re-index onto a larger set of classes; numbers have no levels."""
+        return Scatter(*(classes.spread(field, 0) for field in (self.weight, self.mean, self.product)))
+
+    def select(self, columns: NDArray[np.intp]) -> Scatter:
+        """The scatter of some columns."""
+
+        def some(table: Array) -> Array:
+            table = table if table.shape[1] == 1 else table[:, columns]
+            return np.ascontiguousarray(table if table.shape[2] == 1 else table[:, :, columns])
+
+        if len(self.product[0]) == 1:  # one column is not to be taken for one that stands for all
+            return self
+        return Scatter(some(self.weight), some(self.mean), self.product[:, columns][:, :, columns])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields by name, for the file."""
+        return {"weight": self.weight, "mean": self.mean, "product": self.product}
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value was missing."""
+        return self.weight.shape[1:] == (1, 1)
+
+    def columns(self) -> Moments:
+        """The moments (K, d) of the columns alone."""
+        shape = self.product.shape
+        weight, mean = (_diagonal(np.broadcast_to(field, shape)) for field in (self.weight, self.mean))
+        return Moments(weight, mean, np.maximum(_diagonal(self.product), 0.0))
+
+    def covariance(self) -> Array:
+        """Σ w (x − mean)(x − mean)ᵀ / Σ w of each class, shape (K, d, d); zero where two columns never met."""
+        weight = np.broadcast_to(self.weight, self.product.shape)
+        return np.divide(self.product, weight, out=np.zeros_like(self.product), where=weight > 0)
+
+    def pooled(self) -> Array:
+        """The same about the means of the classes, all classes together, shape (d, d)."""
+        product = self.product.sum(axis=0)
+        weight = np.broadcast_to(self.weight.sum(axis=0), product.shape)
+        return np.divide(product, weight, out=np.zeros_like(product), where=weight > 0)
+
+    def __repr__(self) -> str:
+        n_classes, d, _ = self.product.shape
+        total = amount(self.weight.max(axis=(1, 2), initial=0.0).sum())
+        return f"Scatter({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total})"
+
+
+def _squared(delta: Array) -> Array:
+    """The product of each pair's differences, (K, d, d)."""
+    return delta * delta.swapaxes(1, 2)
+
+
+def _diagonal(table: Array) -> Array:
+    return np.array(np.einsum("kii->ki", table))
+
+
+def scatter_of(x: Array, weight: Array) -> Scatter:
+    """The scatter of one class: rows (n, d), NaN for a hole, and how much each counts (n,)."""
+    x, w = x[weight > 0], weight[weight > 0][:, None]
+    d, total = x.shape[1], float(w.sum())
+    if not len(x):
+        return nothing(1, d)
+    seen = ~np.isnan(x)
+    if seen.all():
+        mean = (w * x).sum(axis=0) / total
+        mean = mean + (w * (x - mean)).sum(axis=0) / total  # the second pass takes out what the first rounded away
+        z = x - mean
+        return Scatter(np.full((1, 1, 1), total), mean[None, :, None], ((w * z).T @ z)[None])
+    there = seen.astype(np.float64)
+    counted = (w * there).sum(axis=0)
+    middle = np.divide((w * np.where(seen, x, 0.0)).sum(axis=0), counted, out=np.zeros(d), where=counted > 0)
+    z = np.where(seen, x - middle, 0.0)
+    met = (w * there).T @ there
+    off = np.divide((w * z).T @ there, met, out=np.zeros((d, d)), where=met > 0)  # how far the pair's mean is off
+    mean = np.where(met > 0, middle[:, None] + off, 0.0)
+    return Scatter(met[None], mean[None], ((w * z).T @ z - met * off * off.T)[None])
+
+
+def nothing(n_classes: int, d: int) -> Scatter:
+    """The scatter of no rows."""
+    return Scatter(np.zeros((n_classes, 1, 1)), np.zeros((n_classes, d, 1)), np.zeros((n_classes, d, d)))
+
+
+def stacked(parts: Sequence[Scatter]) -> Scatter:
+    """Classes put side by side; one with holes makes all keep their weights pair by pair."""
+    names = ("weight", "mean", "product")
+    if all(part.complete for part in parts):
+        return Scatter(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    fields = ([np.broadcast_to(getattr(part, name), part.product.shape) for part in parts] for name in names)
+    return Scatter(*(np.concatenate(field) for field in fields))

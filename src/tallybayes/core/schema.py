@@ -1,0 +1,303 @@
+"""What each column is: names, kinds, levels and classes.
+
+A schema is a plain record. Two schemas of the same columns unite: their classes and levels are joined by name, so
+that tallies made apart can be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.errors import SchemaError
+
+Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "ignored"]
+Level = Hashable  # a value that a category or a class label may take
+
+WIDEST = 40  # characters of a name that a printed table makes room for
+MOST_SHOWN = 30  # classes that are listed before "and so many more"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the table.
+
+    Parameters
+    ----------
+    name : str
+        Its name, unique in the schema.
+    kind : {"numeric", "category", "boolean", "count", "text", "pair", "ignored"}
+        What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
+    levels : sequence, optional
+        The values a category may take; the position of a level is its code. A level that never occurs still
+        takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
+    reason : str, optional
+        Why the column was taken to be of this kind.
+    lasting : str, optional
+        What of the reason holds for any rows, such as "text"; it is left when other rows come or go.
+    whole : bool
+        Whether its numbers are stored as whole numbers.
+    edges : tuple of float, optional
+        Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
+        tallies with different edges meet in those that both have, which both can be counted in exactly.
+    parts : tuple of two Column, optional
+        The columns of a pair, each with the levels or edges that the pair tells apart.
+    tokens : Tokens, optional
+        How text is cut into the words that are counted.
+
+    Examples
+    --------
+    >>> Column("wind", "category", ("strong", "weak"))
+    Column(wind: category of 2 levels)
+    """
+
+    name: str
+    kind: Kind
+    levels: Sequence[Level] | None = None
+    reason: str = ""
+    lasting: str = ""
+    whole: bool = False
+    edges: tuple[float, ...] | None = None
+    parts: tuple[Column, Column] | None = None
+    tokens: Tokens | None = None
+
+    def __repr__(self) -> str:
+        of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
+        of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
+        return f"Column({self.name}: {self.kind}{of})"
+
+    @property
+    def n_cells(self) -> int:
+        """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
+        if self.parts is not None:
+            return self.parts[0].n_cells * self.parts[1].n_cells
+        if self.edges is not None:
+            return len(self.edges) + 1
+        return 1 if self.levels is None else len(self.levels)
+
+    def covers(self, other: Column) -> bool:
+        """Whether this column has all levels of the other, and no finer bins."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            return False
+        if self.parts is not None and other.parts is not None:
+            return all(map(Column.covers, self.parts, other.parts))
+        if self.tokens != other.tokens:
+            return False
+        if isinstance(self.levels, Vocabulary) and isinstance(other.levels, Vocabulary):
+            return bool((other.levels.places_in(self.levels) >= 0).all())
+        if self.edges != other.edges:
+            return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
+        return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
+
+    def cells_in(self, larger: Column) -> NDArray[np.intp]:
+        """Where each cell goes in those of a column that covers this one."""
+        if self.parts is not None and larger.parts is not None:
+            rows, columns = (mine.cells_in(theirs) for mine, theirs in zip(self.parts, larger.parts, strict=True))
+            return (rows[:, None] * larger.parts[1].n_cells + columns).ravel()
+        if self.edges is not None and larger.edges is not None:
+            return np.searchsorted(larger.edges, [-np.inf, *self.edges], side="right")
+        return np.zeros(1, dtype=np.intp) if self.levels is None else positions(self.levels, larger.levels or ())
+
+    def unite(self, other: Column) -> Column:
+        """Return the column with the levels of both, and the edges that both have."""
+        if (self.name, self.kind, self.edges is None) != (other.name, other.kind, other.edges is None):
+            raise SchemaError(
+                f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
+                "give both tables the same columns in the same order, with the same kinds, counted alike"
+            )
+        if self.parts is not None and other.parts is not None:
+            left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
+            return replace(self, parts=(left, right))
+        if self.tokens != other.tokens:
+            raise SchemaError(f"the text of column {self.name!r} was cut in two ways; count both with the same tokens")
+        levels, edges = self.levels, self.edges
+        if levels is not None and other.levels is not None and levels != other.levels:
+            levels = united(levels, other.levels)
+        if edges is not None and other.edges is not None and edges != other.edges:
+            edges = tuple(sorted(set(edges) & set(other.edges)))
+        return replace(self, levels=levels, edges=edges, whole=self.whole and other.whole)
+
+    def restated(self) -> Column:
+        """Return the column for other rows than those its reason tells of."""
+        if not self.lasting:
+            return self
+        if self.levels is None:
+            return replace(self, reason=self.lasting)
+        if self.tokens is not None:
+            return replace(self, reason=f"{self.lasting}, {words(self)}")
+        named = [level for level in self.levels if level is not None]
+        hole = "; missing is a level" if len(named) < len(self.levels) else ""
+        return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{hole}")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedColumns(Sequence[Column]):
+    """The columns ``x0, x1, …`` of an array, made when they are asked for: 100,000 words cost nothing."""
+
+    n_columns: int
+    kind: Kind
+
+    def __len__(self) -> int:
+        return self.n_columns
+
+    @overload
+    def __getitem__(self, position: int) -> Column: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Column]: ...
+    def __getitem__(self, position: int | slice) -> Column | Sequence[Column]:
+        if isinstance(position, slice):
+            return tuple(self[p] for p in range(self.n_columns)[position])
+        return Column(f"x{range(self.n_columns)[position]}", self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table and the classes of its target.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    classes : tuple
+        Class labels; the position of a label is its code.
+
+    Examples
+    --------
+    >>> Schema((Column("wind", "category", ("strong", "weak")),), ("no", "yes"))
+    Schema(1 column, 2 classes)
+    """
+
+    columns: Sequence[Column]
+    classes: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, NumberedColumns) and len(set(names := self.names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"two columns have the name {twice!r}; rename one")
+
+    def __repr__(self) -> str:
+        return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
+
+    def __str__(self) -> str:
+        return f"{self.described()}\nclasses: {some_of(self.classes)}"
+
+    def described(self) -> str:
+        """Return the columns as a table: name, kind and why."""
+        shown = [("column", "kind", "why"), *((c.name, c.kind, c.reason) for c in self.columns)]
+        # One very long name should not push all others off a narrow terminal.
+        wide, narrow = (min(max(len(row[i]) for row in shown), WIDEST) for i in (0, 1))
+        return "\n".join(f"{name:{wide}}  {kind:{narrow}}  {why}".rstrip() for name, kind, why in shown)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{escape(c.name)}<td>{c.kind}<td>{escape(c.reason)}" for c in self.columns)
+        classes = escape(some_of(self.classes))
+        return f"<table><thead><tr><th>column<th>kind<th>why</thead>{rows}</table><p>classes: {classes}</p>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def unite(self, other: Schema) -> Schema:
+        """Return the schema of the rows of both: all classes and levels, and what of the reasons holds for all."""
+        if len(self.columns) != len(other.columns):
+            raise SchemaError(
+                f"{plural(len(self.columns), 'column')} meet {plural(len(other.columns), 'column')}; "
+                "give both tables the same columns in the same order"
+            )
+        columns = self.columns
+        if self.columns != other.columns:
+            columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
+        return Schema(columns, tuple(united(self.classes, other.classes))).restated()
+
+    def restated(self) -> Schema:
+        """Return the schema for other rows than those its reasons tell of."""
+        if isinstance(self.columns, NumberedColumns):
+            return self
+        return replace(self, columns=tuple(column.restated() for column in self.columns))
+
+    def covers(self, other: Schema) -> bool:
+        """Whether this schema has all columns, levels and classes of the other, in whatever order."""
+        if not set(other.classes) <= set(self.classes) or len(self.columns) != len(other.columns):
+            return False
+        return self.columns == other.columns or all(map(Column.covers, self.columns, other.columns))
+
+
+def united(mine: Sequence[Level], theirs: Sequence[Level]) -> Sequence[Level]:
+    """Join two lists of levels or classes; the order does not depend on which came first.
+
+    Equal lists keep their declared order; otherwise the union is sorted.
+    """
+    if (
+        isinstance(mine, range)
+        and isinstance(theirs, range)
+        and mine.start == theirs.start
+        and mine.step == theirs.step
+    ):
+        return mine if len(mine) >= len(theirs) else theirs
+    if isinstance(mine, Vocabulary) and isinstance(theirs, Vocabulary):
+        return mine.unite(theirs)
+    if tuple(mine) == tuple(theirs) or not theirs:
+        return tuple(mine)
+    if not mine:
+        return tuple(theirs)
+    if None in mine or None in theirs:  # the level of the missing is always the last
+        return (*united(*(tuple(v for v in values if v is not None) for values in (mine, theirs))), None)
+    return in_order({*mine, *theirs})
+
+
+def in_order(values: Iterable[Level]) -> tuple[Level, ...]:
+    """Sort values of any type: as they compare, or by type and spelling where they do not."""
+    values = list(values)
+    try:
+        return tuple(sorted(values))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.intp]:
+    """Position of each value in a longer list that holds them all."""
+    if isinstance(within, range) and within[: len(values)] == values:
+        return np.arange(len(values), dtype=np.intp)
+    if isinstance(values, Vocabulary) and isinstance(within, Vocabulary):
+        return values.places_in(within).astype(np.intp)
+    place = {value: p for p, value in enumerate(within)}
+    try:
+        return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
+    except KeyError as error:
+        raise SchemaError(f"{error.args[0]!r} is not among {', '.join(map(str, list(within)[:20]))}") from None
+
+
+def block_of(column: Column, family: str) -> str:
+    """The block that a family's columns are counted in: one for all of them, but each text is a document of its own."""
+    return f"{family}:{column.name}" if column.kind == "text" else family
+
+
+def words(column: Column) -> str:
+    """How many words a column of text has; tokens, where they are more or less than words."""
+    if isinstance(column.levels, range):
+        return f"{plural(len(column.levels), 'hashed number')} for the words"
+    whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)
+    return plural(len(column.levels or ()), "word" if whole else "token")
+
+
+def some_of(values: Sequence[Level]) -> str:
+    """List values, and how many more there are where there are too many to read."""
+    shown = ", ".join(map(str, values[:MOST_SHOWN]))
+    return shown if len(values) <= MOST_SHOWN else f"{shown} and {len(values) - MOST_SHOWN:,} more"
+
+
+def amount(weight: float) -> str:
+    """Spell out a sum of weights: whole numbers in full, others to six digits."""
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.6g}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Spell out a number of things: ``plural(2, "class")`` is ``2 classes``."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"

@@ -1,0 +1,158 @@
+"""How a tally is to be read: the families, the prior, weights of the evidence and calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from tallybayes.core.batch import Array
+from tallybayes.core.family import quiet_log
+from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.tokens import Vocabulary
+from tallybayes.errors import SettingError
+from tallybayes.families import Family
+
+Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
+
+
+class Calibration(Protocol):
+    """A map from posteriors to better ones."""
+
+    def apply(self, log_posterior: Array, /) -> Array: ...
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """How much single words of a text are believed.
+
+    Parameters
+    ----------
+    words : Vocabulary or range
+        The words, or the numbers of hashed ones.
+    weight : ndarray
+        The weight of each; words that are not named weigh what the text weighs.
+    """
+
+    words: Vocabulary | range
+    weight: Array
+
+    def among(self, levels: Sequence[Level], usual: float) -> Array:
+        """The weights of all words of a text."""
+        if not isinstance(self.words, Vocabulary) or not isinstance(levels, Vocabulary):
+            return self.weight
+        weights = np.full(len(levels), usual)
+        places = self.words.places_in(levels)
+        weights[places[places >= 0]] = self.weight[places >= 0]
+        return weights
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """How many times as much of each column one class hears as the others: evidence is centred over the classes first.
+
+    Parameters
+    ----------
+    columns, classes : tuple
+        Names of the columns, and labels.
+    times : ndarray of shape (n_classes, n_columns)
+        1 where a class hears what the column's weight says.
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[Level, ...]
+    times: Array
+
+    def among(self, schema: Schema) -> Array:
+        """The times (K, D) of all classes and columns of a schema; those that are not named hear once."""
+        times = np.ones((len(schema.classes), len(schema.columns)))
+        rows = [schema.classes.index(label) for label in self.classes]
+        place = {name: p for p, name in enumerate(schema.names)}
+        times[np.ix_(rows, [place[name] for name in self.columns if name in place])] = self.times[
+            :, [j for j, name in enumerate(self.columns) if name in place]
+        ]
+        return times
+
+
+@dataclass(frozen=True)
+class EvidenceWeights:
+    """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
+
+    Parameters
+    ----------
+    columns : mapping of str to float
+        The weight of each column's evidence; 1 for those not named, 0 for none at all.
+    prior : float
+        The weight of the log prior of the rows that were learned.
+    words : mapping of str to WordWeights
+        Of texts, the weights of single words, instead of that of the column.
+    by_class : ClassWeights, optional
+        Where the classes hear differently much of a column.
+    """
+
+    columns: Mapping[str, float]
+    prior: float = 1.0
+    words: Mapping[str, WordWeights] = field(default_factory=dict)
+    by_class: ClassWeights | None = None
+
+    def __repr__(self) -> str:
+        return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tally is to be read.
+
+    Parameters
+    ----------
+    families : mapping of str to Family
+        The event model of each block.
+    prior : {"empirical", "uniform", "none"} or mapping of class to probability
+        P(y). "none" leaves the term out of the joint.
+    prior_alpha : float
+        Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
+    calibration : Calibration, optional
+        What turns the posteriors into honest ones.
+    weights : EvidenceWeights, optional
+        How much of the evidence is believed; all of it where there are none.
+    """
+
+    families: Mapping[str, Family]
+    prior: Prior = "empirical"
+    prior_alpha: float = 0.0
+    calibration: Calibration | None = None
+    weights: EvidenceWeights | None = None
+
+    def log_prior(self, schema: Schema, class_weight: Array) -> Array:
+        """Log P(y), shape (…, K), for class weights of that shape."""
+        n_classes = len(schema.classes)
+        if isinstance(self.prior, Mapping):
+            prior = checked_prior(self.prior, schema.classes)
+        elif self.prior == "empirical":
+            total = class_weight.sum(axis=-1, keepdims=True) + self.prior_alpha * n_classes
+            known = np.broadcast_to(total > 0, class_weight.shape)
+            prior = np.where(
+                known, (class_weight + self.prior_alpha) / np.where(total > 0, total, 1.0), 1.0 / n_classes
+            )
+        elif self.prior in ("uniform", "none"):
+            prior = np.full(n_classes, 1.0 if self.prior == "none" else 1.0 / n_classes)
+        else:
+            raise SettingError(
+                f"prior must be 'empirical', 'uniform' or a mapping of class to probability, not {self.prior!r}"
+            )
+        return np.broadcast_to(quiet_log(prior), class_weight.shape)
+
+
+def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
+    """The probabilities in the order of the classes, checked."""
+    if set(prior) != set(classes):
+        raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
+    values = np.array([prior[label] for label in classes], dtype=np.float64)
+    if not np.all(values >= 0):
+        raise SettingError(f"priors must be non-negative, got {values.tolist()}")
+    if not math.isclose(values.sum(), 1.0, rel_tol=1e-5):
+        raise SettingError(f"the sum of the priors should be 1, got {values.sum():g}")
+    return values

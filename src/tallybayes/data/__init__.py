@@ -1,0 +1,1 @@
+"""Where rows come from: frames, arrays, files and the tables of other engines."""

@@ -1,0 +1,243 @@
+"""The columns of a mixed table: what they are, and how a later table's are matched to them."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+from tallybayes.core.schema import Column, Kind, Schema, block_of, united, words
+from tallybayes.core.threads import map_each, threads_for
+from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.data.inference import (
+    FAMILY_OF_KIND,
+    KIND_OF_FAMILY,
+    KINDS_OF_FAMILY,
+    Profile,
+    as_told,
+    check_known,
+    infer,
+    with_missing_level,
+)
+from tallybayes.data.tables import Table, profile, read_table
+from tallybayes.data.values import Values
+from tallybayes.errors import ColumnWarning, DataError, SettingError
+
+
+def split_target(data: Any, target: str) -> tuple[Table, Any]:
+    """Take the target out of the table of which it is a column."""
+    table = read_table(data)
+    if target not in table.columns:
+        near = difflib.get_close_matches(target, table.columns, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {listed(list(table.columns))}"
+        raise DataError(f"the table has no column {target!r}{hint}")
+    columns = {name: values for name, values in table.columns.items() if name != target}
+    return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What a user said of single columns, by name."""
+
+    kind: Mapping[str, Kind]
+    family: Mapping[str, str]
+    drop: frozenset[str]
+    missing: Mapping[str, str]
+    hole: str  # what a hole is where `missing` does not say
+    alpha: Mapping[str, float]
+    tokens: Mapping[str, Tokens]
+    cut: Tokens  # how text is cut where `tokens` does not say
+    text: str  # the family of text where `family` does not say
+
+    @classmethod
+    def of(
+        cls,
+        kind: Any,
+        family: Any,
+        drop: Any,
+        missing: Any,
+        alpha: Any,
+        tokens: Any = None,
+        cut: Tokens | None = None,
+        text: str = "multinomial",
+    ) -> Overrides:
+        """Columns of a frame may be called by their numbers, so names are compared as text."""
+
+        def named(given: Any) -> dict[str, Any]:
+            return {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
+
+        hole = missing if isinstance(missing, str) else "ignore"
+        dropped = frozenset(map(str, drop if drop is not None else ()))
+        cut = tokens if isinstance(tokens, Tokens) else cut or Tokens()
+        options = named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens)
+        return cls(*options, cut, text)
+
+    def places(self, schema: Schema) -> dict[str, list[int]]:
+        """Which columns each family reads, by position."""
+        texts = {column.name: self.text for column in schema.columns if column.kind == "text"}
+        return blocks_of(schema, {**texts, **self.family})
+
+    def check(self, names: list[str]) -> None:
+        """Refuse columns that do not exist and values that mean nothing."""
+        for option in ("kind", "family", "drop", "missing", "alpha", "tokens"):
+            check_known(option, getattr(self, option), names)
+        for name, chosen in self.family.items():
+            if chosen not in KIND_OF_FAMILY:
+                raise SettingError(
+                    f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}"
+                )
+            if self.kind.get(name, KIND_OF_FAMILY[chosen]) not in KINDS_OF_FAMILY[chosen]:
+                raise SettingError(f"column {name!r} cannot be of kind {self.kind[name]!r} and family {chosen!r}")
+        for name, holes in self.missing.items():
+            if holes not in ("ignore", "level"):
+                raise SettingError(f"missing of column {name!r} must be 'ignore' or 'level', not {holes!r}")
+        for name, tokens in self.tokens.items():
+            if not isinstance(tokens, Tokens):
+                raise SettingError(f"tokens of column {name!r} must be Tokens(…), not {tokens!r}")
+        for name, alpha in self.alpha.items():
+            if not (isinstance(alpha, Real) and 0 <= alpha < float("inf")):
+                raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
+
+
+def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
+    """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
+    names = list(table.columns)
+    told.check(names)
+    kinds = {**{name: KIND_OF_FAMILY[family] for name, family in told.family.items()}, **told.kind}
+
+    def column(name: str) -> Column:
+        if name in told.drop or kinds.get(name) == "ignored":
+            return Column(name, "ignored", reason="dropped, as told" if name in told.drop else "as told")
+        values = table.columns[name]
+        if told.family.get(name) == "multinomial" and name not in told.kind and values.storage == "text":
+            kinds[name] = "text"
+        if kinds.get(name) == "text" and not isinstance(values, Profile):  # its values need not be told apart
+            found = as_told(Profile(name, values.storage, len(values), values.n_missing), "text")
+            return with_words(found, values, told.tokens.get(name, told.cut), whole, n_jobs)
+        seen = profile(name, values)
+        if kinds.get(name) in ("category", "boolean") and seen.levels is None:
+            seen = replace(seen, levels=table.columns[name].distinct())
+        found = as_told(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
+        if found.kind == "text":
+            return with_words(found, values, told.tokens.get(name, told.cut), whole, n_jobs)
+        hole_is_level = told.missing.get(name, told.hole) == "level"
+        return with_missing_level(found) if hole_is_level and found.levels is not None else found
+
+    columns = tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs)))
+    if all(c.kind == "ignored" for c in columns):
+        warnings.warn(
+            "no column is evidence, so every row gets the prior; schema_ says why", ColumnWarning, stacklevel=4
+        )
+    return columns
+
+
+def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) -> tuple[Column, ...]:
+    """The columns with what a later table adds: levels, and fractions where there were whole numbers only."""
+
+    def more(column: Column) -> Column:
+        if column.parts is not None:
+            return replace(column, parts=(more(column.parts[0]), more(column.parts[1])))
+        if column.name not in table.columns:
+            return column
+        values = table.columns[column.name]
+        if column.tokens is not None:
+            return _with_more_words(column, values, n_jobs)
+        if column.levels is None:
+            return replace(column, whole=column.whole and values.storage != "number")
+        known = set(column.levels)
+        new = tuple(level for level in values.distinct() if level not in known)
+        if not new:
+            return column
+        levels = united(tuple(level for level in column.levels if level is not None), new)
+        return replace(column, levels=(*levels, None) if None in known else tuple(levels))
+
+    return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))
+
+
+def with_words(column: Column, values: Values | Profile, tokens: Tokens, whole: bool, n_jobs: int | None) -> Column:
+    """The column of text with the words that its documents have."""
+    if isinstance(values, Profile):  # of a file, whose words are found when its rows are read
+        return replace(column, tokens=tokens)
+    if tokens.is_chosen and not whole:
+        raise SettingError(
+            "min_count and max_features look at all documents at once: use fit, or leave them out, or hash the words"
+        )
+    if values.storage == "empty":
+        none = Vocabulary.of([]) if tokens.hashed is None else range(1 << tokens.hashed)
+        return replace(column, levels=none, tokens=tokens)
+    counted = values.learned_words(tokens, n_jobs)
+    chosen = counted.chosen(tokens)
+    found = replace(column, levels=chosen, tokens=tokens)
+    kept = f"; {words(found)}"
+    if isinstance(counted.words, Vocabulary) and len(chosen) < len(counted.words):
+        kept += f" of {len(counted.words):,} kept"
+    return replace(found, reason=column.reason + kept)
+
+
+def _with_more_words(column: Column, values: Values, n_jobs: int | None) -> Column:
+    """The column of text with the words that more documents add; a vocabulary that was chosen stays as it is."""
+    assert column.tokens is not None
+    if values.storage != "text":
+        return column
+    found = values.learned_words(column.tokens, n_jobs).words
+    if column.tokens.is_chosen or not isinstance(found, Vocabulary):
+        return column
+    assert isinstance(column.levels, Vocabulary)
+    return replace(column, levels=column.levels.unite(found))
+
+
+def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:
+    """Which columns each family reads, by position."""
+    places: dict[str, list[int]] = {}
+    for p, column in enumerate(schema.columns):
+        if column.kind not in ("ignored", "pair"):
+            chosen = family.get(column.name, FAMILY_OF_KIND[column.kind])
+            # Yes and no are two levels, so Bernoulli columns are counted with the categories.
+            coded = chosen == "bernoulli" and column.kind != "text"
+            places.setdefault(block_of(column, "categorical" if coded else chosen), []).append(p)
+    return places
+
+
+def refuse_lost(absent: Sequence[str], bag: Sequence[str]) -> None:
+    """The columns of a bag of counts are shares of one total, so none of them can be missing."""
+    if lost := [name for name in absent if name in bag]:
+        raise DataError(
+            f"the table lacks {listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
+            "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
+        )
+
+
+def matched(
+    table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
+) -> Table:
+    """The table with its columns under the names the model knows; says what is missing and what is left over."""
+    base = [column for column in schema.columns if column.kind != "pair"]
+    known = [column.name for column in base]
+    if not (table.named and named):
+        if len(table.columns) != len(known):
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {who} is expecting {len(known)} features as input."
+            )
+        if table.named != named:
+            has, was = ("does not have valid", "with") if named else ("has", "without")
+            warnings.warn(f"X {has} feature names, but {who} was fitted {was} feature names", UserWarning, stacklevel=5)
+        return replace(table, columns=dict(zip(known, table.columns.values(), strict=True)))
+    absent = [c.name for c in base if c.kind != "ignored" and c.name not in table.columns]
+    refuse_lost(absent, bag)
+    if absent and strict:
+        raise DataError(f"the table lacks {listed(absent)}; strict=False would count that as missing")
+    if absent:
+        warnings.warn(f"the table lacks {listed(absent)}: counted as missing in every row", ColumnWarning, stacklevel=5)
+    extra = [name for name in table.columns if name not in {*known, target}]
+    if extra:
+        warnings.warn(f"the model never saw {listed(extra)}: ignored", ColumnWarning, stacklevel=5)
+    return table
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name some columns."""
+    shown = ", ".join(map(repr, names[:5]))
+    return f"column{'s' if len(names) > 1 else ''} {shown}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,453 @@
+"""Rows from files: CSV, TSV, Parquet, JSON lines and Arrow, one or many, plain or compressed, read by DuckDB.
+
+A `File` is a question that can be asked of the files, not their content: counting and streaming take memory for a few
+batches of rows, whatever the size.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tallybayes.core.schema import plural
+from tallybayes.core.threads import cores
+from tallybayes.data.tables import Table
+from tallybayes.data.values import Storage
+from tallybayes.errors import DataError
+
+BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
+LOOK = 8192  # first rows that are looked at before the whole is counted
+SMALL = (
+    1 << 22
+)  # bytes that are read at a time where only the first rows are wanted; DuckDB would read eight times that
+LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
+MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
+
+Progress = Callable[[float], None]  # told the share that is done, between 0 and 1
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+}  # fmt: skip
+COMPRESSED = (".gz", ".zst", ".zstd")
+# A CSV holds numbers, dates and text. Words such as yes and true stay words: they are labels more often than not.
+CSV_TYPES = "['BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'VARCHAR']"
+
+STORAGE: dict[str, Storage] = {
+    "BOOLEAN": "boolean",
+    "FLOAT": "number", "DOUBLE": "number",
+    "VARCHAR": "text", "UUID": "text",
+    "DATE": "date", "INTERVAL": "date",
+    '"NULL"': "empty",
+}  # fmt: skip
+
+
+class TypeConflict(DataError):
+    """A value does not fit the type that the first rows suggested; a look at all rows will find a better one."""
+
+
+def is_file(data: Any) -> bool:
+    """Whether the data is a path or a pattern of paths."""
+    return isinstance(data, (str, os.PathLike, File))
+
+
+@dataclass(frozen=True)
+class File:
+    """Files with the same columns, and how DuckDB reads them."""
+
+    name: str  # as the user wrote it
+    paths: tuple[str, ...]
+    format: str
+    holes: tuple[str, ...]  # words that stand for a missing value, in a CSV
+    connection: Any
+    scan: str  # what stands behind FROM
+    types: dict[str, str]  # DuckDB's type of each column
+    whole: bool = False  # whether the types were found by a look at every row
+    start: str = ""  # what stands behind FROM where only the first rows are wanted, if anything else
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.types)
+
+    def storage(self, name: str) -> Storage:
+        """What a column holds."""
+        kind = self.types[name]
+        if kind.startswith("ENUM"):
+            return "text"
+        if kind.startswith(("TIME", "TIMESTAMP")):
+            return "date"
+        if kind.startswith("DECIMAL"):
+            return "number"
+        if kind.endswith(("INT", "INTEGER")):
+            return "integer"
+        return STORAGE.get(kind, "other")
+
+    def query(self, sql: str, progress: Progress | None = None) -> list[tuple[Any, ...]]:
+        """Ask something of the files; ``{scan}`` stands for them."""
+        with self.errors(), watched(self, progress):
+            return self.connection.execute(sql.replace("{scan}", self.scan)).fetchall()
+
+    def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH) -> Iterator[Any]:
+        """Stream record batches of PyArrow, in the order of the rows."""
+        chosen = "*" if columns is None else ", ".join(map(quoted, columns)) or "1"
+        with self.errors():
+            yield from self.connection.sql(f"SELECT {chosen} FROM {self.scan}").to_arrow_reader(rows)
+
+    def sample(self, rows: int, columns: Sequence[str], present: str | None = None) -> Table:
+        """Rows drawn at random, the same ones each time; all of them if there are no more.
+
+        Parameters
+        ----------
+        rows : int
+        columns : sequence of str
+        present : str, optional
+            A column that must have a value.
+        """
+        from tallybayes.data.arrow import arrow_table
+
+        chosen = ", ".join(map(quoted, columns))
+        kept = f" WHERE {quoted(present)} IS NOT NULL" if present is not None else ""
+        drawn = f"SELECT {chosen} FROM (SELECT {chosen} FROM {self.scan}{kept})"
+        # One thread: with several, which rows are drawn depends on which thread is first.
+        with self.errors(), one_thread(self.connection):
+            sql = f"{drawn} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
+            return arrow_table(self.connection.sql(sql).to_arrow_table())
+
+    def first(self, rows: int, columns: Sequence[str] | None = None) -> Table:
+        """The first rows, of all columns or of some."""
+        from tallybayes.data.arrow import arrow_table  # with PyArrow, which not every use of this module needs
+
+        with self.errors():
+            chosen = "*" if columns is None else ", ".join(map(quoted, columns))
+            sql = f"SELECT {chosen} FROM {self.start or self.scan} LIMIT {rows}"
+            return arrow_table(self.connection.sql(sql).to_arrow_table())
+
+    def is_numbering(self, name: str, seen: Any) -> bool:
+        """Whether whole numbers that span as many values as there are rows have each of them once."""
+        low, high = int(seen.low), int(seen.high)
+        ((different,),) = self.query(f"SELECT bit_count(bitstring_agg({quoted(name)}, {low}, {high})) FROM {{scan}}")
+        return bool(different == high - low + 1)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(os.path.getsize(path) for path in self.paths)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn DuckDB's complaints into one paragraph that says what to do."""
+        import duckdb
+
+        try:
+            with interruptible():
+                yield
+        except duckdb.ConversionException as error:
+            raise TypeConflict(_misfit(self.name, error)) from error
+        except duckdb.Error as error:
+            raise _explained(self.name, error) from error
+
+    def cast(self, types: Mapping[str, str]) -> File:
+        """The same files with some columns read as other types; a value that is none is an error."""
+        of_csv = {name: kind for name, kind in types.items() if self.format == "csv" and kind != "BOOLEAN"}
+        file = _opened(self, self.whole, of_csv)
+        rest = ", ".join(f"{quoted(n)}::{kind} AS {quoted(n)}" for n, kind in types.items() if n not in of_csv)
+        if rest:
+            scan, start = (
+                f"(SELECT * REPLACE ({rest}) FROM {which})" for which in (file.scan, file.start or file.scan)
+            )
+            file = replace(file, scan=scan, start=start)
+        return replace(file, types={**file.types, **types})
+
+    def looked_through(self) -> File:
+        """The same files, with types that fit every row of them."""
+        return replace(_opened(self, whole=True), whole=True)
+
+
+def open_file(path: Any, holes: Sequence[str] = ()) -> File:
+    """Find out what is in a file or in all files of a pattern.
+
+    Parameters
+    ----------
+    path : path or str
+        A file, or a pattern such as ``data/2024-*.parquet``.
+    holes : sequence of str
+        Words that stand for a missing value in a CSV, besides the empty field.
+
+    Returns
+    -------
+    File
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "days.csv"
+    >>> _ = path.write_text("wind,degrees,play\\nstrong,12.5,no\\nweak,,yes\\n")
+    >>> open_file(path).types
+    {'wind': 'VARCHAR', 'degrees': 'DOUBLE', 'play': 'VARCHAR'}
+    """
+    if isinstance(path, File):
+        return path
+    import duckdb
+
+    name = os.path.expanduser(os.fspath(path))
+    paths = _found(name)
+    connection = duckdb.connect(
+        config={
+            "memory_limit": MOST_MEMORY,
+            "temp_directory": os.path.join(tempfile.gettempdir(), f"tallybayes-{os.getpid()}"),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+            # The statistics of a Parquet file know no NaN, and DuckDB would take it from them that there is none.
+            "disabled_optimizers": "statistics_propagation",
+            # One more than there are cores: a thread that waits for its part of a CSV leaves its core to another.
+            "threads": cores() + 1,
+        }
+    )
+    return _opened(File(name, paths, _format(paths[0]), tuple(holes), connection, "", {}), whole=False)
+
+
+def _found(name: str) -> tuple[str, ...]:
+    """The files that a path or a pattern stands for."""
+    if os.path.isdir(name):
+        raise DataError(f"{name} is a directory; name a file, or a pattern such as {os.path.join(name, '*.csv')}")
+    found = [name] if os.path.exists(name) else sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
+    if not found:
+        what = "no file fits the pattern" if glob.has_magic(name) else "there is no file"
+        raise DataError(f"{what} {name}")
+    for path in found:
+        try:
+            with open(path, "rb") as file:
+                if not file.read(1):
+                    raise DataError(f"{path} is empty")
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    return tuple(found)
+
+
+def _format(path: str) -> str:
+    """The format by the suffix, or by the first bytes where the suffix says nothing."""
+    plain = Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), "")))
+    if plain.suffix.lower() in FORMATS:
+        return FORMATS[plain.suffix.lower()]
+    with open(path, "rb") as file:
+        start = file.read(64)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"ARROW1"):
+        return "arrow"
+    return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
+
+
+def _opened(file: File, whole: bool, told: Mapping[str, str] | None = None) -> File:
+    """The file with its scan and types: by a look at the first rows, or at the whole."""
+    with file.errors():
+        if file.format == "csv":
+            return _opened_csv(file, whole, told or {})
+        many = f"union_by_name = {'true' if len(file.paths) > 1 else 'false'}"
+        if file.format == "parquet":
+            scan = f"read_parquet({files(file)}, {many})"
+        elif file.format == "json":
+            scan = f"read_json({files(file)}, sample_size = {-1 if whole else LOOK}, {many})"
+        else:
+            scan = _registered(file)
+        return replace(file, scan=scan, types=_described(file, scan))
+
+
+def _described(file: File, scan: str) -> dict[str, str]:
+    return {str(name): str(kind) for name, kind, *_ in file.connection.execute(f"DESCRIBE FROM {scan}").fetchall()}
+
+
+def _opened_csv(file: File, whole: bool, told: Mapping[str, str]) -> File:
+    """The header tells the separator; only the types are found out."""
+    words = ", ".join(map(literal, ("", *file.holes)))
+    how = f"delim = {literal(_separator(file))}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true"
+    how = f"{how}, nullstr = [{words}]"
+    look = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else LOOK}"
+    look += f", types = {struct(told)}" if told else ""
+    many = len(file.paths) > 1
+    united = "true" if many else "false"
+    scan = f"read_csv({files(file)}, auto_detect = true, {how}, {look}, union_by_name = {united})"
+    few = f"buffer_size = {SMALL})"
+    types = _described(file, scan if whole else f"{scan[:-1]}, {few}")
+    if not many:  # what was found out is said from now on, so that it is not found out again with every question
+        scan = f"read_csv({files(file)}, auto_detect = false, {how}, columns = {struct(types)})"
+    return replace(file, scan=scan, types=types, start=f"{scan[:-1]}, {few}")
+
+
+def _header(file: File) -> str:
+    """The first line, as it is."""
+    path = file.paths[0]
+    if not path.lower().endswith(COMPRESSED):
+        # What is not UTF-8 is an error where the rows are read.
+        with open(path, encoding="utf-8-sig", errors="replace") as lines:
+            return lines.readline(LONGEST_HEADER).rstrip("\n")
+    raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
+    lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(path))}, {raw}) LIMIT 1").fetchall()
+    return str(lines[0][0] or "") if lines else ""
+
+
+def _separator(file: File) -> str:
+    """The sign between the fields: the one that is most often in the header, outside quotes."""
+    header = _header(file)
+    outside = "".join(header.split('"')[::2])
+    separator = max(",\t;|", key=outside.count)
+    seen: dict[str, str] = {}
+    # DuckDB would rename the second of two columns of one name; they are an error here, as in every other table.
+    for name in next(csv.reader([header], delimiter=separator), []):
+        if name and name.lower() in seen:
+            other = seen[name.lower()]
+            raise DataError(
+                f"columns must have different names, but {file.name} has {other!r} and {name!r}; rename one of them"
+            )
+        seen[name.lower()] = name
+    return separator
+
+
+def _registered(file: File) -> str:
+    """Arrow files, which DuckDB reads through PyArrow."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    try:
+        file.connection.register("arrow_files", dataset.dataset(list(file.paths), format="ipc"))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{file.name} cannot be read as an Arrow file: {_first_lines(error)}") from error
+    return "arrow_files"
+
+
+# ---------------------------------------------------------------------------------------------- SQL and its complaints
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def files(file: File) -> str:
+    """The list of paths in SQL; a sign that is part of a name is no pattern."""
+    return f"[{', '.join(literal(glob.escape(path)) for path in file.paths)}]"
+
+
+def struct(texts: Mapping[str, str]) -> str:
+    """A record of texts in SQL."""
+    return f"{{{', '.join(f'{literal(name)}: {literal(text)}' for name, text in texts.items())}}}"
+
+
+def _first_lines(error: Exception) -> str:
+    """What went wrong, without the list of remedies that only SQL knows."""
+    text = str(error).split("Possible ")[0].split("\n\n")[0]
+    return " ".join(text.split()).rstrip(".")
+
+
+def _misfit(name: str, error: Exception) -> str:
+    """A value that is not of its column's type, as a sentence."""
+    told = re.search(
+        r'Line: (\d+).*column "(.*)"\. Could not convert string "(.*)" to \'(\w+)\'', str(error), re.DOTALL
+    )
+    if told is None:
+        return f"{name} cannot be read: {_first_lines(error)}"
+    line, column, value, kind = told.groups()
+    what = "number" if kind in ("DOUBLE", "BIGINT") else kind.lower()
+    return (
+        f"{name}, line {line}: column {column!r} holds {value!r}, which is no {what}; correct it, leave it empty, or "
+        f"say that the word stands for a missing value (--hole {value!r})"
+    )
+
+
+def _explained(name: str, error: Exception) -> DataError:
+    text = str(error)
+    if "not utf-8 encoded" in text:
+        return DataError(f"{name} is not in UTF-8; convert it, for example with: iconv -f latin1 -t utf-8")
+    if "sniffing" in text or "Expected Number of Columns" in text:
+        line = re.search(r"Line: (\d+)", text)
+        where = f" (line {line[1]})" if line else ""
+        problem = "its rows have different numbers of fields, or quotes that do not end"
+        return DataError(f"{name} is no table with a header: {problem}{where}")
+    return DataError(f"{name} cannot be read: {_first_lines(error)[:400]}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is a KeyboardInterrupt while DuckDB works, as it is at any other time."""
+    import duckdb
+
+    try:
+        yield
+    except (RuntimeError, duckdb.InterruptException) as error:
+        if isinstance(error, duckdb.InterruptException) or "interrupted" in str(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
+def one_thread(connection: Any) -> Iterator[None]:
+    """Let DuckDB work on a single thread meanwhile."""
+    ((before,),) = connection.execute("SELECT current_setting('threads')").fetchall()
+    connection.execute("SET threads = 1")
+    try:
+        yield
+    finally:
+        connection.execute(f"SET threads = {before}")
+
+
+@contextmanager
+def watched(file: File, progress: Progress | None) -> Iterator[None]:
+    """Report how far a scan is while it runs: by the bytes that were read, or by DuckDB's guess where nobody counts."""
+    if progress is None:
+        yield
+        return
+    ended, start = threading.Event(), _bytes_read()
+
+    def watch() -> None:
+        while not ended.wait(0.1):
+            now = _bytes_read()
+            guess = file.connection.query_progress() / 100 if now is None else (now - (start or 0)) / max(file.size, 1)
+            progress(min(max(guess, 0.0), 1.0))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _bytes_read() -> int | None:
+    """Bytes that this process has read; only Linux tells."""
+    try:
+        with open("/proc/self/io") as counters:
+            return int(counters.readline().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def known_column(file: Any, name: str, what: str) -> str:
+    """The name of a column that exists; otherwise an error that suggests near ones."""
+    import difflib
+
+    if name in file.types:
+        return name
+    near = difflib.get_close_matches(name, file.names, n=1)
+    shown = ", ".join(map(repr, file.names[:10])) + (" …" if len(file.names) > 10 else "")
+    hint = f"; did you mean {near[0]!r}?" if near else f"; it has {plural(len(file.names), 'column')}: {shown}"
+    raise DataError(f"{file.name} has no column {name!r} for the {what}{hint}")

@@ -1,0 +1,80 @@
+"""Files whose columns a model knows: read as it learned them, and drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from tallybayes.core.schema import Schema
+from tallybayes.core.tally import Tally
+from tallybayes.data.columns import matched
+from tallybayes.data.files import File, TypeConflict, known_column, open_file, quoted
+from tallybayes.data.streaming import labelled
+from tallybayes.data.tables import Table, TableBatch
+from tallybayes.errors import DataError
+
+T = TypeVar("T")
+
+
+def settled(file: Any, work: Callable[[Any], T]) -> T:
+    """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
+    try:
+        return work(file)
+    except TypeConflict:
+        if file.whole:
+            raise
+        return work(file.looked_through())
+
+
+def as_learned(file: File, known: Schema, target: str | None = None) -> File:
+    """The file with the columns that a model knows read as it learned them: ``007`` is text where it was text."""
+    wanted: dict[str, str] = {}
+    asked = [(c.name, c.levels, c.kind) for c in known.columns if c.kind != "ignored"]
+    for name, levels, kind in [*asked, (target, known.classes, "category")]:
+        if name is None or name not in file.types:
+            continue
+        storage = file.storage(name)
+        values = [level for level in levels or () if level is not None] if kind != "text" else []
+        if kind == "text":
+            wanted |= {name: "VARCHAR"} if storage != "text" else {}
+        elif kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
+            wanted[name] = "DOUBLE"
+        elif values and all(isinstance(level, str) for level in values) and storage != "text":
+            wanted[name] = "VARCHAR"
+        elif values and all(isinstance(level, bool) for level in values) and storage != "boolean":
+            wanted[name] = "BOOLEAN"
+    return file.cast(wanted) if wanted else file
+
+
+def check_columns(file: File, known: Schema, others: Collection[str | None]) -> None:
+    """Say which columns the file lacks, and which the model never saw."""
+    table = Table(dict.fromkeys(file.names), 0)  # type: ignore[arg-type]
+    known_names = {column.name for column in known.columns}
+    if not known_names & set(file.names):
+        raise DataError(
+            f"{file.name} has none of the columns that the model knows ({', '.join(list(known.names)[:5])}); it has "
+            f"{', '.join(file.names[:5])}"
+        )
+    left = {name: values for name, values in table.columns.items() if name not in others}
+    matched(replace(table, columns=left), known, (), True, False, None, "the model")
+
+
+def labelled_rows(
+    data: Any, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
+) -> tuple[TableBatch, int, int]:
+    """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
+    places = {name: block.columns for name, block in tally.blocks.items()}
+    check_columns(open_file(data), schema, {target, weight})
+
+    def drawn(file: File) -> tuple[TableBatch, int, int]:
+        file = as_learned(file, schema, known_column(file, target, "target"))
+        names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
+        extra = [target] if weight is None else [target, known_column(file, weight, "weights")]
+        ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
+        if not n_labelled:
+            raise DataError(f"{file.name} has no row with a label")
+        table = file.sample(most, [*dict.fromkeys([*names, *extra])], present=target)
+        return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
+
+    return settled(open_file(data), drawn)

@@ -1,0 +1,183 @@
+"""Values to codes: one encoder for class labels and for category levels."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from numbers import Real
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import MISSING, UNSEEN, Array
+from tallybayes.core.schema import Level, in_order
+from tallybayes.errors import DataError
+
+SMALL_RANGE = 1 << 16  # integers that lie this close together are looked up in a table
+SAMPLE = 1 << 12  # rows that tell whether a column repeats a few objects
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values, sorted, without holes (None, NaN)."""
+    offset = _offset(values)
+    if offset is not None:
+        seen = np.bincount(_shifted(values, offset))
+        return (np.flatnonzero(seen) + offset).astype(values.dtype)
+    if values.dtype.kind in "OUST":
+        ordered = in_order(value for value in set(values.tolist()) if not is_hole(value))
+        result = np.empty(len(ordered), dtype=values.dtype)
+        result[:] = ordered
+        return result
+    found = np.unique(values)
+    return found[~np.isnan(found)] if found.dtype.kind == "f" else found
+
+
+def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The different values, sorted, and the position of each value among them; `MISSING` for a hole."""
+    if values.dtype.kind == "O" and len(values) > SAMPLE and (few := _shared_objects(values)) is not None:
+        objects, place = few
+        levels, codes = factorise(objects)
+        return levels, codes[place]
+    offset = _offset(values)
+    if offset is None and values.dtype.kind in "OUT":
+        listed = values.tolist()
+        found = in_order(value for value in dict.fromkeys(listed) if not is_hole(value))
+        levels = np.empty(len(found), dtype=values.dtype)
+        levels[:] = found
+        return levels, _looked_up(listed, {value: p for p, value in enumerate(found)})
+    if offset is None:
+        levels = distinct(values)
+        return levels, encode(values, levels)
+    shifted = _shifted(values, offset)
+    seen = np.zeros(int(shifted.max(initial=0)) + 1, dtype=bool)
+    seen[shifted] = True
+    present = np.flatnonzero(seen)
+    code = np.zeros(len(seen), dtype=np.int32)
+    code[present] = np.arange(len(present))
+    return (present + offset).astype(values.dtype), code[shifted]
+
+
+def _shared_objects(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
+    """The objects that the first rows hold and which of them each row holds, or None where others follow.
+
+    Text made from a list of levels repeats the same few objects. Comparing addresses is several times faster than
+    hashing what is there.
+    """
+    address = _addresses(values)
+    found, row = np.unique(address[:SAMPLE], return_index=True)
+    place = np.minimum(np.searchsorted(found, address), len(found) - 1)
+    return (values[row], place) if np.array_equal(found[place], address) else None
+
+
+def _addresses(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Where the objects of an array are, read in place."""
+    integer = np.dtype(np.intp)
+    seen_as = {**values.__array_interface__, "typestr": integer.str, "descr": integer.descr}
+    return np.asarray(SimpleNamespace(__array_interface__=seen_as))
+
+
+def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
+    """Position of each value among the levels; `MISSING` for a hole, `UNSEEN` for anything else."""
+    known = levels if isinstance(levels, np.ndarray) else np.asarray(levels, dtype=_dtype_for(values))
+    if values.dtype.kind == "f" and known.dtype.kind in "biuf":
+        return _encode_floats(values, known)
+    offset = _offset(values)
+    if offset is not None and known.dtype.kind in "biuf":
+        shifted = _shifted(values, offset)
+        table = np.full(int(shifted.max(initial=0)) + 1, UNSEEN, dtype=np.int32)
+        for p, level in enumerate(known.tolist()):  # Python's integers neither wrap nor round
+            place = level - offset
+            if 0 <= place < len(table) and place == int(place):
+                table[int(place)] = p
+        return table[shifted]
+    return _looked_up(values.tolist(), {value: p for p, value in enumerate(known.tolist())})
+
+
+def _looked_up(listed: list[Any], place_of: dict[Any, int]) -> NDArray[np.int32]:
+    try:
+        return np.fromiter(map(place_of.__getitem__, listed), dtype=np.int32, count=len(listed))
+    except KeyError:  # something is unseen or missing: look closer
+        found = ((place_of.get(v, UNSEEN) if not is_hole(v) else MISSING) for v in listed)
+        return np.fromiter(found, dtype=np.int32, count=len(listed))
+
+
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Class code of each label; a hole or an unknown label is an error that says what to do."""
+    codes = encode(labels, classes)
+    if codes.min(initial=0) < 0:
+        row = int(np.flatnonzero(codes < 0)[0])
+        if codes[row] == MISSING:
+            raise DataError(f"row {row} has no label (Input y contains NaN or None); leave such rows out")
+        strange = distinct(labels[codes == UNSEEN])
+        near = difflib.get_close_matches(str(strange[0]), [str(c) for c in classes], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise DataError(
+            f"The target label(s) {strange} in y do not exist in the initial classes {classes} (row {row}){hint}"
+        )
+    return codes
+
+
+def row_weights(weight: Any, n_rows: int) -> Array:
+    """Row weights as the kernels want them: ones where none are given; negative and infinite ones are errors."""
+    if weight is None:
+        return np.ones(n_rows)
+    if isinstance(weight, Real):
+        weight = np.full(n_rows, float(weight))
+    values = np.ascontiguousarray(weight, dtype=np.float64)
+    if values.ndim != 1:
+        raise DataError("Sample weights must be 1D array or scalar")
+    if values.shape != (n_rows,):
+        raise DataError(f"sample_weight.shape == {values.shape}, expected {(n_rows,)}!")
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row}")
+    return values
+
+
+def is_hole(value: Any) -> bool:
+    """Whether a value is missing: None or not equal to itself (NaN, NaT, pandas.NA answers neither)."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
+    except ValueError:  # an array is not one value, and so not a missing one
+        return False
+
+
+def _dtype_for(values: NDArray[Any]) -> Any:
+    """Numbers are compared as numbers, everything else as objects."""
+    return None if values.dtype.kind in "biuf" else object
+
+
+def _encode_floats(values: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int32]:
+    if not len(known):
+        return np.where(np.isnan(values), MISSING, UNSEEN).astype(np.int32)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
+    codes = np.where(known[order][place] == values, order[place], UNSEEN)
+    return np.where(np.isnan(values), MISSING, codes).astype(np.int32)
+
+
+def _offset(values: NDArray[Any]) -> int | None:
+    """The smallest of integers that lie close together, or None where a table look-up does not serve."""
+    if values.dtype.kind == "b":
+        return 0
+    if values.dtype.kind not in "iu" or not len(values):
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high > np.iinfo(np.int64).max:
+        return None
+    return low if high - low < max(SMALL_RANGE, 4 * len(values)) else None
+
+
+def _shifted(values: NDArray[Any], offset: int) -> NDArray[np.intp]:
+    if values.dtype.kind == "b":
+        return values.astype(np.intp)
+    if values.dtype.kind == "i":
+        values = values.astype(np.int64, copy=False)  # small integers would wrap round
+    return (values - values.dtype.type(offset)).astype(np.intp)

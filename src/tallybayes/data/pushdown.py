@@ -1,0 +1,205 @@
+"""Counting where the rows are: one scan of the files gives what their columns are and what is in them.
+
+DuckDB groups by the class and answers, for each column of numbers, how many, their sum and sum of squares about a value
+amid them, and the range; for each other column, how often each value occurs. Nothing is read twice, but for columns of
+very many values, and for numbers that the first rows did not foretell.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array
+from tallybayes.core.schema import Level, in_order
+from tallybayes.data.files import LOOK, File, Progress, quoted
+from tallybayes.data.first_rows import Glance, glance
+from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
+from tallybayes.data.tables import Table
+from tallybayes.errors import DataError
+
+NO_NAN = "'nan'::DOUBLE"
+LOSSY = 100.0  # how far a class may lie from the centre, in variances, before it is asked for again, with care
+
+
+def survey(
+    file: File,
+    target: str,
+    modes: Mapping[str, Mode],
+    unlabelled: str = "error",
+    progress: Progress | None = None,
+    opening: Table | None = None,
+) -> Survey:
+    """Count the rows of files by class.
+
+    Parameters
+    ----------
+    file : File
+    target : str
+        The column of class labels.
+    modes : mapping of column to {"numbers", "levels", "nothing"}
+        What is to be counted of each column.
+    unlabelled : {"error", "ignore"}
+        What to do with rows that have no label.
+    progress : callable, optional
+    opening : Table, optional
+        The first `LOOK` rows, if they were read already.
+
+    Returns
+    -------
+    Survey
+    """
+    if opening is None:
+        opening = file.first(LOOK, [target, *(name for name, mode in modes.items() if mode != "nothing")])
+    look = glance(file, target, modes, opening)
+    asked: dict[str, Mode] = {name: "nothing" if name in look.wide else mode for name, mode in modes.items()}
+    label = _label(file, target)
+    found = _asked(file, label, {name: _fields(file, name, mode, look) for name, mode in asked.items()}, progress)
+    holes = found.pop(None, (0, {}))[0]
+    refuse_unlabelled(holes, unlabelled, file.name, target)
+    if not found:
+        raise DataError(f"{file.name} has no row with a label" if holes else f"{file.name} has no rows")
+    classes = in_order(found)
+    refuse_regression(file.name, target, classes)
+    cells = {name: [found[k][1][name] for k in classes] for name in asked}
+    doubtful = [name for name, mode in asked.items() if mode == "numbers" and _is_doubtful(cells[name], name, look)]
+    if doubtful:
+        look = look.with_care({name: _better_centre(cells[name], name, look) for name in doubtful})
+        again = _asked(file, label, {name: _fields(file, name, "numbers", look) for name in doubtful}, progress)
+        cells |= {name: [again[k][1][name] for k in classes] for name in doubtful}
+    columns = {name: _seen(name, mode, cells[name], look) for name, mode in asked.items()}
+    columns.update({name: _seen_alone(file, name, label, classes) for name in look.wide})
+    return Survey(classes, np.array([float(found[k][0]) for k in classes]), columns, holes)
+
+
+Cells = tuple[Any, ...]  # the answers to what is asked of one column, in one class
+
+
+def _asked(
+    file: File, label: str, fields: Mapping[str, list[str]], progress: Progress | None
+) -> dict[Level | None, tuple[int, dict[str, Cells]]]:
+    """For each label the rows, and of each column the answers to its questions."""
+    questions = [question for some in fields.values() for question in some]
+    sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *questions])} FROM {{scan}} GROUP BY label"
+    found: dict[Level | None, tuple[int, dict[str, Cells]]] = {}
+    for k, n_rows, *answers in file.query(sql, progress):
+        rest = iter(answers)
+        found[k] = n_rows, {name: tuple(islice(rest, len(some))) for name, some in fields.items()}
+    return found
+
+
+def _label(file: File, target: str) -> str:
+    storage = file.storage(target)
+    if storage in ("date", "other"):
+        raise DataError(f"the target {target!r} of {file.name} holds {file.types[target]}, which cannot be a label")
+    return _value(file, target)
+
+
+def _value(file: File, name: str) -> str:
+    """A value as a level: holes are NULL, everything else is text, a number, true or false."""
+    kind, column = file.types[name], quoted(name)
+    if file.storage(name) == "number":
+        return f"nullif({column}::DOUBLE, {NO_NAN})"
+    return column if kind == "VARCHAR" or file.storage(name) in ("integer", "boolean") else f"{column}::VARCHAR"
+
+
+def _number(file: File, name: str) -> str:
+    """A value as a number; NaN is a hole."""
+    plain = f"{quoted(name)}::DOUBLE"
+    return f"nullif({plain}, {NO_NAN})" if file.storage(name) == "number" else plain
+
+
+def _fields(file: File, name: str, mode: Mode, look: Glance) -> list[str]:
+    """What is asked of a column. Numbers are counted about a value amid them, so that 1e8 + noise keeps its noise."""
+    if mode != "numbers":
+        return [f"histogram({_value(file, name)})"] if mode == "levels" else [f"count({quoted(name)})"]
+    x = _number(file, name) if name in look.holed else f"{quoted(name)}::DOUBLE"
+    shifted = f"({x} - {look.centre[name]!r}::DOUBLE)"
+    # Welford's way holds where a class is far from the centre, but divides for every row.
+    spread = [f"avg({shifted})", f"var_pop({shifted})"]
+    sums = [f"sum({shifted})", f"sum({shifted} * {shifted})"]
+    return [f"count({x})", *(spread if name in look.far else sums), f"min({x})", f"max({x})"]
+
+
+def _moments(cells: list[Cells], name: str, look: Glance) -> tuple[Array, Array, Array]:
+    """Weight, mean about the centre and variance of numbers in each class."""
+    weight, first, second = (np.array([cell[i] or 0.0 for cell in cells], dtype=np.float64) for i in range(3))
+    if name in look.far:
+        return weight, first, second
+    n = np.maximum(weight, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = first / n
+        variance = second / n - mean**2
+    same = np.array([cell[3] == cell[4] for cell in cells])  # what does not vary does so exactly
+    return weight, mean, np.where(same, 0.0, np.maximum(variance, 0.0))
+
+
+def _is_doubtful(cells: list[Cells], name: str, look: Glance) -> bool:
+    """Whether NaN got into the sums, or a class is so far from the centre that its spread may be rounding."""
+    if any(cell[4] is not None and np.isnan(cell[4]) for cell in cells):  # to DuckDB the largest of all numbers
+        return True
+    _, mean, variance = _moments(cells, name, look)
+    varies = np.array([cell[3] != cell[4] for cell in cells])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return name not in look.far and bool((varies & (mean**2 > LOSSY * variance)).any())
+
+
+def _better_centre(cells: list[Cells], name: str, look: Glance) -> float:
+    """The mean of all rows, where the first scan could tell it."""
+    weight, shift, _ = _moments(cells, name, look)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(weight @ shift / max(weight.sum(), 1.0)) + look.centre[name]
+    return mean if np.isfinite(mean) else look.centre[name]
+
+
+def _seen(name: str, mode: Mode, cells: list[Cells], look: Glance) -> Seen:
+    none = np.zeros(len(cells))
+    if mode == "levels":
+        return _of_levels([cell[0] or {} for cell in cells])
+    if mode == "nothing":
+        return Seen(np.array([float(cell[0]) for cell in cells]), none, none, 0.0, 0.0, {})
+    low = min((cell[3] for cell in cells if cell[3] is not None), default=0.0)
+    high = max((cell[4] for cell in cells if cell[4] is not None), default=0.0)
+    if np.isinf([low, high]).any():
+        raise DataError(f"column {name!r} is infinite in some row. Replace infinite values, or leave them empty.")
+    weight, shift, variance = _moments(cells, name, look)
+    if not np.isfinite(variance * weight).all():
+        largest = max(low, high, key=abs)
+        raise DataError(f"column {name!r} holds {largest:g}, whose square overflows. Rescale the column.")
+    return Seen(weight, np.where(weight > 0, shift + look.centre[name], 0.0), variance * weight, low, high, {})
+
+
+def _of_levels(histograms: Sequence[Mapping[Any, int]]) -> Seen:
+    counts: dict[Level, Array] = {}
+    for k, histogram in enumerate(histograms):
+        for value, number in histogram.items():
+            level = float(value) if isinstance(value, decimal.Decimal) else value
+            counts.setdefault(level, np.zeros(len(histograms)))[k] += number
+    weight = sum(counts.values(), np.zeros(len(histograms)))
+    none = np.zeros(len(histograms))
+    return Seen(weight, none, none, 0.0, 0.0, counts)
+
+
+def _seen_alone(file: File, name: str, label: str, classes: Sequence[Level]) -> Seen:
+    """A column of many values, grouped by itself, so that DuckDB can put what it must remember on disk."""
+    value, place = _value(file, name), {k: i for i, k in enumerate(classes)}
+    ((n_levels, n_present),) = file.query(f"SELECT count(DISTINCT {value}), count({value}) FROM {{scan}}")
+    if n_levels == n_present:
+        weights = dict(file.query(f"SELECT {label} AS label, count({value}) FROM {{scan}} GROUP BY label"))
+        weight = np.array([float(weights[k]) for k in classes])
+        return Seen(weight, weight * 0.0, weight * 0.0, 0.0, 0.0, {}, n_levels)
+    if n_levels > MOST_LEVELS:
+        raise DataError(
+            f"column {name!r} of {file.name} has {n_levels:,} different values, too many for a category; leave it out "
+            f"with drop=[{name!r}] or --drop {name}"
+        )
+    found: list[dict[Any, int]] = [{} for _ in classes]
+    sql = f"SELECT {label} AS label, {value} AS value, count(*) FROM {{scan}} GROUP BY ALL"
+    for k, level, number in file.query(sql):
+        if k is not None and level is not None:
+            found[place[k]][level] = number
+    return _of_levels(found)

@@ -1,0 +1,165 @@
+"""What was seen of rows that were counted where they are, and the tally that it makes.
+
+Files and lazy tables are asked in different words, and answer the same record. The schema is inferred from it, and the
+tally is the same figures put in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from tallybayes.core.batch import Array
+from tallybayes.core.schema import Column, Level, Schema, in_order, plural
+from tallybayes.core.tally import Block, Counts, Moments, Summary, Tally
+from tallybayes.data.inference import Profile
+from tallybayes.data.values import Storage
+from tallybayes.errors import DataError
+
+Mode = Literal["numbers", "levels", "nothing"]
+
+PUSHED = {"gaussian", "categorical", "poisson", "multinomial"}  # blocks that a scan can count
+MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of one column in each class."""
+
+    weight: Array  # (K,) rows that have a value
+    mean: Array  # (K,) of numbers
+    m2: Array  # (K,) Σ (x − mean)²
+    low: float
+    high: float
+    counts: dict[Level, Array]  # (K,) rows of each level
+    n_levels: int | None = None  # of a column that has too many to be counted: an identifier
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was seen of the rows that have a label."""
+
+    classes: tuple[Level, ...]
+    class_weight: Array  # (K,)
+    columns: Mapping[str, Seen]
+    unlabelled: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that have a label."""
+        return int(self.class_weight.sum())
+
+
+def refuse_unlabelled(holes: int, unlabelled: str, name: str, target: str) -> None:
+    """Rows without a label are an error unless they are to be left out."""
+    if holes and unlabelled == "error":
+        raise DataError(
+            f"{plural(holes, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
+            "out, with unlabelled='ignore' or --unlabelled ignore"
+        )
+
+
+def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
+    """Numbers with fractions are no labels."""
+    for k in classes:
+        if isinstance(k, float) and k != np.floor(k):
+            raise DataError(
+                f"the target {target!r} of {name} holds {k:g}, a number to regress on, not a class; bin it, or "
+                "turn it into text if these are labels"
+            )
+
+
+class Source(Protocol):
+    """Rows that are counted where they are."""
+
+    def storage(self, name: str) -> Storage: ...
+    def is_numbering(self, name: str, seen: Any) -> bool: ...
+
+
+def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profile]:
+    """What a look at each column says, for the inference of its kind."""
+
+    def one(name: str, column: Seen) -> Profile:
+        storage, n_missing = file.storage(name), seen.n_rows - int(column.weight.sum())
+        counts_rows = whole and storage == "integer" and column.high - column.low + 1 == seen.n_rows > 20
+        levels = range(column.n_levels) if column.n_levels else in_order(column.counts) or None
+        return Profile(
+            name,
+            "empty" if n_missing == seen.n_rows and storage == "text" else storage,
+            seen.n_rows,
+            n_missing,
+            levels=levels,  # type: ignore[arg-type]
+            low=column.low,
+            high=column.high,
+            numbered=counts_rows and not n_missing and not seen.unlabelled and file.is_numbering(name, column),
+        )
+
+    return {name: one(name, column) for name, column in seen.columns.items()}
+
+
+def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]]) -> Tally:
+    """The tally of blocks that a scan can count.
+
+    Parameters
+    ----------
+    seen : Survey
+    schema : Schema
+        Its classes are those of the survey; a column that was not seen is a hole in every row.
+    places : mapping of block to positions of its columns
+        Only blocks of `PUSHED`.
+    """
+    none = np.zeros(len(schema.classes))
+    nothing = Seen(none, none, none, 0.0, 0.0, {})
+
+    def stacked(arrays: list[Array]) -> Array:
+        return np.stack(arrays, axis=1) if arrays else np.zeros((len(none), 0))
+
+    def summary(block: str, columns: list[Column]) -> Summary:
+        found = [seen.columns.get(column.name, nothing) for column in columns]
+        if block == "gaussian":
+            return Moments(*(stacked([getattr(one, field) for one in found]) for field in ("weight", "mean", "m2")))
+        if block == "categorical":
+            tables = [_levels(one, column, seen.class_weight) for one, column in zip(found, columns, strict=True)]
+            weight = stacked([table.sum(axis=1) for table in tables])
+            n_levels = np.array([table.shape[1] for table in tables], dtype=np.int64)
+            return Counts(np.concatenate(tables, axis=1), weight, n_levels)
+        sums = stacked([_sum(one) for one in found])
+        weight = seen.class_weight[:, None] if block == "multinomial" else stacked([one.weight for one in found])
+        return Counts(sums, weight)
+
+    for block in ("poisson", "multinomial"):
+        for p in places.get(block, ()):
+            _refuse_as_counts(schema.columns[p].name, seen, block)
+    blocks = {
+        block: Block(list(positions), summary(block, [schema.columns[p] for p in positions]))
+        for block, positions in places.items()
+    }
+    return Tally(schema, seen.class_weight, blocks)
+
+
+def _levels(one: Seen, column: Column, class_weight: Array) -> Array:
+    """Rows (K, C) of each class and level."""
+    none = np.zeros(len(class_weight))
+    counts = one.counts
+    if not counts and one.weight.any():  # whole numbers, only 0 and 1: their mean is the share of ones
+        ones = np.rint(one.mean * one.weight)
+        counts = {0: one.weight - ones, 1: ones}
+    table = [class_weight - one.weight if level is None else counts.get(level, none) for level in column.levels or ()]
+    return np.stack(table, axis=1) if table else np.zeros((len(none), 0))
+
+
+def _sum(one: Seen) -> Array:
+    """Σ x; whole where the numbers are."""
+    total = one.mean * one.weight
+    return np.where(np.abs(total - np.rint(total)) < 1e-6, np.rint(total), total)
+
+
+def _refuse_as_counts(name: str, seen: Survey, block: str) -> None:
+    column = seen.columns.get(name)
+    if column is not None and column.low < 0:
+        raise DataError(f"column {name!r} holds the count {column.low:g}. Negative values in data cannot be counted.")
+    if block == "multinomial" and (column is None or column.weight.sum() < seen.n_rows):
+        raise DataError(f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'.")

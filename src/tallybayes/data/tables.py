@@ -1,0 +1,281 @@
+"""Rows from tables: pandas, Polars and PyArrow frames, dicts of columns, lists of dicts, arrays."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix
+from tallybayes.core.schema import Column, Schema
+from tallybayes.core.tally import cell_grid
+from tallybayes.data.arrays import is_sparse
+from tallybayes.data.inference import CODED, Profile
+from tallybayes.data.labels import is_hole
+from tallybayes.data.values import ArrayValues, SeriesValues, Values
+from tallybayes.data.words import WORDS
+from tallybayes.errors import CellError, DataError
+
+SLICE = 1 << 16  # rows encoded at a time
+TEXTS = 1 << 10  # documents cut at a time
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, in their order."""
+
+    columns: Mapping[str, Values]
+    n_rows: int
+    named: bool = True  # an array's columns only have numbers
+    made_by: str = "dict"  # what holds the rows: "pandas", "polars", "pyarrow", "dict" or "array"
+    matrix: NDArray[Any] | None = None  # the array behind them, where there is one
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The values of one row by column."""
+        return {name: values.value(number) for name, values in self.columns.items()}
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """Some rows, by number."""
+        columns = {name: values.take(rows) for name, values in self.columns.items()}
+        return replace(
+            self, columns=columns, n_rows=len(rows), matrix=None if self.matrix is None else self.matrix[rows]
+        )
+
+
+def read_table(data: Any) -> Table:
+    """Read a table of any supported kind, without copying its columns.
+
+    Parameters
+    ----------
+    data : pandas, Polars or PyArrow frame, mapping of columns, sequence of mappings, or array of shape (n, d)
+
+    Returns
+    -------
+    Table
+    """
+    if isinstance(data, Table):
+        return data
+    if is_sparse(data):
+        raise DataError("a sparse matrix is no table of mixed columns; use MultinomialNB or BernoulliNB")
+    if isinstance(data, Mapping):
+        return _from_columns(data)
+    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return _from_columns({name: [row.get(name) for row in data] for name in names})
+    try:
+        return _from_frame(nw.from_native(data, eager_only=True))
+    except TypeError:
+        return _from_array(data)
+    except nw.exceptions.DuplicateError:
+        raise _twins(map(str, getattr(data, "column_names", None) or data.columns)) from None
+
+
+def _from_columns(data: Mapping[Any, Any]) -> Table:
+    if len({str(name) for name in data}) < len(data):
+        raise _twins(map(str, data))
+    columns: dict[str, Values] = {}
+    for name, values in data.items():
+        try:
+            columns[str(name)] = ArrayValues(values)
+        except DataError as error:
+            raise DataError(f"column {name!r} is no column: {error}") from None
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns differ in length: {lengths}")
+    return Table(columns, next(iter(lengths.values()), 0))
+
+
+def _twins(names: Iterable[str]) -> DataError:
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    return DataError(f"columns must have different names, but {twice} occur more than once; rename them")
+
+
+def _from_frame(frame: nw.DataFrame[Any]) -> Table:
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise _twins(names)
+    columns: dict[str, Values] = {n: SeriesValues(c) for n, c in zip(names, frame.iter_columns(), strict=True)}
+    return Table(columns, len(frame), made_by=str(frame.implementation))
+
+
+def _from_array(data: Any) -> Table:
+    if isinstance(data, (str, os.PathLike)):
+        raise DataError(
+            f"expected a table, got {os.fspath(data)!r}; a file is learned with fit(path, target=…) and predicted with "
+            "predict_file(path, out); for all else read it into a frame first"
+        )
+    matrix = np.asarray(data)
+    if matrix.ndim != 2:
+        raise DataError(
+            f"expected a table or an array of shape (rows, columns), got shape {matrix.shape}. Reshape your data: "
+            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row"
+        )
+    if matrix.dtype.kind == "c":
+        raise DataError("Complex data not supported: split it into real and imaginary columns")
+    columns: dict[str, Values] = {f"x{j}": ArrayValues(matrix[:, j]) for j in range(matrix.shape[1])}
+    numeric = matrix if matrix.dtype.kind in "fiub" else None
+    return Table(columns, matrix.shape[0], named=False, made_by="array", matrix=numeric)
+
+
+def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
+    """Columns as what the training rows came in: a frame, a dict of columns or an array."""
+    if made_by == "dict":
+        return dict(columns)
+    if made_by == "array":
+        return np.column_stack(list(columns.values())) if columns else np.zeros((0, 0))
+    cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
+    return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
+
+
+def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The nearest whole numbers, within what an integer column can hold."""
+    limit = 2.0**62
+    return np.rint(np.clip(values, -limit, limit)).astype(np.int64)
+
+
+def profile(name: str, values: Values | Profile) -> Profile:
+    """Look at a column: how much is missing, and its levels or its range; a file was looked at already."""
+    if isinstance(values, Profile):
+        return values
+    seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
+    if values.storage in ("text", "boolean"):
+        return replace(seen, levels=values.distinct())
+    if values.storage not in ("number", "integer") or seen.n_present == 0:
+        return seen
+    try:
+        numbers = values.numbers(0, len(values))
+    except OverflowError:
+        raise DataError(
+            f"column {name!r} holds integers beyond the range of floats; use kind={{{name!r}: 'category'}}"
+        ) from None
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    # A column of row numbers spans exactly as many values as there are rows, each of them once.
+    counts_rows = values.storage == "integer" and high - low + 1 == len(values) > 20 and not seen.n_missing
+    numbered = counts_rows and len(values.distinct()) == len(values)
+    return replace(seen, low=low, high=high, numbered=numbered)
+
+
+@dataclass(frozen=True)
+class TableBatch:
+    """A table ready to be counted or scored; matrices are made for a range of rows at a time.
+
+    Columns that the table lacks are holes in every row.
+    """
+
+    schema: Schema
+    table: Table
+    places: Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
+    labels: Labels | None = None
+
+    @property
+    def most_rows(self) -> int:
+        """Rows worth encoding at a time: fewer where texts have yet to be cut."""
+        return TEXTS if any(not self._is_cut(column) for column in self._texts()) else SLICE
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def size(self) -> int:
+        """Number of cells that a pass over the batch touches."""
+        return self.n_rows * (sum(map(len, self.places.values())) + WORDS * len(self._texts()))
+
+    def _texts(self) -> list[Column]:
+        columns = (self.schema.columns[p] for places in self.places.values() for p in places)
+        return [column for column in columns if column.kind == "text"]
+
+    def _is_cut(self, column: Column) -> bool:
+        return column.name not in self.table.columns or self.table.columns[column.name].is_cut(column.tokens)
+
+    def rows(self, first: int, last: int) -> Batch:
+        """A range of rows, encoded."""
+        blocks = {
+            name: Encoded(places, self._matrix(name, places, first, last)) for name, places in self.places.items()
+        }
+        labels = None if self.labels is None else self.labels.rows(first, last)
+        return Batch(self.schema, blocks, last - first, labels)
+
+    def take(self, rows: NDArray[Any]) -> TableBatch:
+        """Some rows, by number."""
+        return replace(
+            self, table=self.table.take(rows), labels=None if self.labels is None else self.labels.take(rows)
+        )
+
+    def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        columns = [self.schema.columns[p] for p in places]
+        if columns and columns[0].kind == "text":
+            return self._documents(columns[0], first, last)
+        if name in CODED:
+            codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
+            parts: dict[str, NDArray[np.int32]] = {}  # a column may be part of many pairs
+            for j, column in enumerate(columns):
+                codes[:, j] = self.codes(column, first, last, parts)
+            return Codes(codes, *cell_grid(columns))
+        if self.table.matrix is not None and list(places) == list(range(self.table.matrix.shape[1])):
+            return self.table.matrix[first:last]
+        numbers = np.full((last - first, len(columns)), np.nan, order="F")
+        for j, column in enumerate(columns):
+            if column.name in self.table.columns:
+                numbers[:, j] = self._numbers(column.name, first, last)
+        return numbers
+
+    def _documents(self, column: Column, first: int, last: int) -> Documents:
+        """The words of a range of rows."""
+        assert column.tokens is not None
+        assert column.levels is not None
+        values = self.table.columns.get(column.name)
+        if values is None or values.storage == "empty":
+            return Documents.none(last - first, len(column.levels))
+        if values.storage != "text":
+            raise DataError(
+                f"column {column.name!r} was learned as text, but holds {values.storage}: {_example(values)}; convert "
+                "it to strings"
+            )
+        return values.words(column.tokens, column.levels, first, last)
+
+    def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
+        """Codes of a range of rows: levels, bins or combinations of two columns; ``parts`` keeps those for others."""
+        if column.parts is not None:
+            for part in column.parts:
+                if part.name not in parts:
+                    parts[part.name] = self.codes(part, first, last, parts)
+            a, b = (parts[part.name] for part in column.parts)
+            both = a * np.int32(column.parts[1].n_cells) + b
+            return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a hole or an unseen level in either
+        if column.name not in self.table.columns:
+            return np.full(last - first, MISSING, dtype=np.int32)
+        if column.edges is not None:
+            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
+            if np.isinf(numbers).any():
+                row = int(np.argmax(np.isinf(numbers)))
+                raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
+                    [column.name], first
+                )
+            bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
+            return np.where(np.isnan(numbers), np.int32(MISSING), bins)
+        try:
+            return self.table.columns[column.name].codes(first, last, column.levels or ())
+        except TypeError:
+            raise DataError(
+                f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"
+            ) from None
+
+    def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+        values = self.table.columns[name]
+        if values.storage in ("number", "integer", "boolean", "empty"):
+            return values.numbers(first, last)
+        raise DataError(
+            f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
+            f"it, or learn it with kind={{{name!r}: 'category'}}"
+        )
+
+
+def _example(values: Values) -> str:
+    return repr(values.value(0)) if len(values) else "nothing"

@@ -1,0 +1,331 @@
+"""One column of a table, whatever holds it: its numbers, its levels and its codes, a range of rows at a time.
+
+pandas, Polars and PyArrow columns are read through narwhals. Text is listed by the engine that holds it, once: the
+same list tells the levels and gives the codes. Where only codes are wanted, memory stays that of a slice.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Literal, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import MISSING, UNSEEN, Documents
+from tallybayes.core.kernels import Texts, list_text, texts_of
+from tallybayes.core.schema import Level, in_order
+from tallybayes.core.tokens import Tokens
+from tallybayes.data.labels import distinct, encode, factorise, is_hole
+from tallybayes.data.words import Counted, HoldsText
+from tallybayes.errors import DataError
+
+WIDEST_TEXT = 64  # characters of strings that are kept in a NumPy array of text
+
+Storage = Literal["number", "integer", "text", "boolean", "date", "empty", "other"]
+
+
+class Values(Protocol):
+    """What the sources need of a column."""
+
+    storage: Storage
+    declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
+
+    def __len__(self) -> int: ...
+    @property
+    def n_missing(self) -> int: ...
+    def distinct(self) -> tuple[Level, ...]: ...
+    def take(self, rows: NDArray[Any]) -> Values: ...
+    def value(self, row: int) -> Any: ...
+    def as_labels(self) -> NDArray[Any]: ...
+    def numbers(self, first: int, last: int) -> NDArray[Any]: ...
+    def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]: ...
+    def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted: ...
+    def is_cut(self, tokens: Tokens | None) -> bool: ...
+    def words(self, tokens: Tokens, levels: Sequence[Level], first: int, last: int) -> Documents: ...
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Cells as a list of the different values and, for each row, the place of its value in the list."""
+
+    values: Sequence[Level]  # in any order
+    places: NDArray[np.int32]  # (n,); `MISSING` for a hole
+
+    def distinct(self) -> tuple[Level, ...]:
+        """The values in order."""
+        return in_order(value for value in self.values if value is not None)
+
+    def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
+        """The place of each row's value among the levels."""
+        code = {None: MISSING, **{level: p for p, level in enumerate(levels)}}  # None may be a level, that of holes
+        table = np.array([code.get(value, UNSEEN) for value in (*self.values, None)], dtype=np.int32)
+        return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry answers for holes
+
+    def rows(self, first: int, last: int) -> Listed:
+        """A range of rows, without copying."""
+        return Listed(self.values, self.places[first:last])
+
+
+class ArrayValues(HoldsText):
+    """A column in a NumPy array, a list or a tuple."""
+
+    declared: tuple[Level, ...] | None = None
+
+    def __init__(self, values: Any) -> None:
+        self.array = _plain_array(values)
+        kind = self.array.dtype.kind
+        self.storage: Storage = {
+            "b": "boolean",
+            "i": "integer",
+            "u": "integer",
+            "f": "number",
+            "U": "text",
+            "T": "text",
+            "M": "date",
+            "m": "date",
+        }.get(kind, "other")  # type: ignore[assignment]
+        if kind == "O":
+            self.storage = _storage_of(self.array)
+
+    @classmethod
+    def of_texts(cls, texts: list[str]) -> ArrayValues:
+        """Strings, all of them present: nothing has to be looked at."""
+        column = cls(np.empty(0, dtype=object))
+        column.array, column.storage = np.empty(len(texts), dtype=object), "text"
+        column.array[:] = texts
+        vars(column)["n_missing"] = 0
+        return column
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @cached_property
+    def n_missing(self) -> int:
+        if self.array.dtype.kind == "f":
+            return int(np.count_nonzero(np.isnan(self.array)))
+        return sum(map(is_hole, self.array.tolist())) if self.array.dtype.kind == "O" else 0
+
+    @cached_property
+    def _numbers(self) -> NDArray[Any]:
+        return self.array if self.array.dtype.kind in "fiub" else _as_numbers(self.array)
+
+    @cached_property
+    def _listed(self) -> Listed:
+        values, places = factorise(self.array)
+        return Listed(values.tolist(), places)
+
+    def distinct(self) -> tuple[Level, ...]:
+        return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
+
+    def take(self, rows: NDArray[Any]) -> Values:
+        taken = ArrayValues(self.array[rows])
+        taken.keep_words(self, rows)
+        return taken
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        return texts_of([each if type(each) is str else as_text(each) for each in self.array[first:last].tolist()])
+
+    def as_labels(self) -> NDArray[Any]:
+        return self.array
+
+    def value(self, row: int) -> Any:
+        value = self.array[row]
+        return None if is_hole(value) else getattr(value, "item", lambda: value)()
+
+    def numbers(self, first: int, last: int) -> NDArray[Any]:
+        return self._numbers[first:last]
+
+    def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
+        if "_listed" in vars(self):
+            return self._listed.rows(first, last).codes(levels)
+        codes = encode(self.array[first:last], [level for level in levels if level is not None])
+        return with_holes(codes, levels)
+
+
+class SeriesValues(HoldsText):
+    """A column of a pandas, Polars or PyArrow frame."""
+
+    def __init__(self, series: nw.Series[Any]) -> None:
+        self.series = series
+        dtype = series.dtype
+        self.declared: tuple[Level, ...] | None = None
+        if isinstance(dtype, (nw.Categorical, nw.Enum)):
+            self.storage: Storage = "text"
+            self.declared = _declared_levels(series)
+        elif dtype == nw.String:
+            some = len(series) and not (is_hole(series[0]) and series.null_count() == len(series))
+            self.storage = "text" if some else "empty"
+        elif dtype == nw.Boolean:
+            self.storage = "boolean"
+        elif dtype.is_integer():
+            self.storage = "integer"
+        elif dtype.is_float() or dtype.is_decimal():
+            self.storage = "number"
+            self.series = series.cast(nw.Float64) if dtype.is_decimal() else series
+        elif dtype.is_temporal():
+            self.storage = "date"
+        elif series.null_count() == len(series):
+            self.storage = "empty"
+        else:
+            self.storage = _storage_of(series.to_numpy()) if dtype in (nw.Object, nw.Unknown) else "other"
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @cached_property
+    def n_missing(self) -> int:
+        if self.storage == "number":  # Polars and PyArrow tell NaN from null; a hole is either
+            return int(np.count_nonzero(np.isnan(self._array)))
+        return int(self.series.null_count())
+
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        """Numbers as NumPy sees them: in place where there is no hole, otherwise as floats."""
+        series = self.series.cast(nw.Float64) if self.series.dtype in (nw.Int128, nw.UInt128) else self.series
+        array = series.to_numpy()
+        return _as_numbers(array) if array.dtype.kind == "O" else array
+
+    def take(self, rows: NDArray[Any]) -> Values:
+        taken = SeriesValues(self.series[rows.tolist()])
+        taken.keep_words(self, rows)
+        return taken
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        part = self.series[first:last]
+        if part.implementation.is_pandas_like() and not _in_arrow(part.to_native()):
+            return texts_of(list(map(as_text, part.to_list())))
+        return texts_of(part.to_native() if part.dtype == nw.String else part.cast(nw.String).to_native())
+
+    @cached_property
+    def _listed(self) -> Listed:
+        return _listed(self.series)
+
+    def as_labels(self) -> NDArray[Any]:
+        if self.storage == "text":
+            return np.array([*self._listed.values, None], dtype=object)[self._listed.places]
+        return np.asarray(self.series.to_numpy())
+
+    def value(self, row: int) -> Any:
+        value = self.series[row]
+        return None if is_hole(value) else getattr(value, "item", lambda: value)()
+
+    def distinct(self) -> tuple[Level, ...]:
+        if self.storage == "text":
+            return self._listed.distinct()
+        if self.storage == "number":
+            return tuple(distinct(self.numbers(0, len(self))).tolist())
+        if self.storage == "other" or self.series.dtype in (nw.Object, nw.Unknown):
+            return tuple(distinct(np.asarray(self.series.to_numpy(), dtype=object)).tolist())
+        found = self.series.unique().drop_nulls().to_list()
+        return tuple(sorted(found))
+
+    def numbers(self, first: int, last: int) -> NDArray[Any]:
+        return self._array[first:last]
+
+    def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
+        if "_listed" in vars(self):  # to tell the levels, perhaps
+            return self._listed.rows(first, last).codes(levels)
+        part, known = self.series[first:last], [level for level in levels if level is not None]
+        if self.storage == "text":
+            return _listed(part).codes(levels)
+        if self.storage == "number" or (self.storage == "integer" and not self.n_missing):
+            codes = encode(self.numbers(first, last), known)
+        elif self.storage == "integer":  # as they are: floats, which have holes, cannot tell large integers apart
+            codes = encode(np.array(part.to_list(), dtype=object), known)
+        else:
+            codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
+        return with_holes(codes, levels)
+
+
+def with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
+    """The codes with those of holes replaced where missing is a level of its own, the last."""
+    is_level = len(levels) > 0 and levels[-1] is None
+    return np.where(codes == MISSING, np.int32(len(levels) - 1), codes) if is_level else codes
+
+
+def _listed(series: nw.Series[Any]) -> Listed:
+    """Text as a list of its different values, read where it is."""
+    native = series.to_native()
+    if hasattr(native, "cat") and series.implementation.is_pandas_like():
+        numbers, places = factorise(native.cat.codes.to_numpy())  # an enumeration may have more than occur
+        values = native.cat.categories.tolist()
+        return Listed([None if n == MISSING else values[n] for n in numbers.tolist()], places)
+    if series.implementation.is_pandas_like() and not _in_arrow(native):
+        values, places = factorise(np.asarray(native.to_numpy(), dtype=object))
+        return Listed(values.tolist(), places)
+    return Listed(*list_text(native if series.dtype == nw.String else series.cast(nw.String).to_native()))
+
+
+def as_text(value: Any) -> str | None:
+    """A document as text; None for a hole."""
+    if isinstance(value, str):
+        return value
+    if is_hole(value):
+        return None
+    raise DataError(f"a document must be a string, not {value!r}")
+
+
+def _in_arrow(series: Any) -> bool:
+    """Whether a pandas series keeps its text in Arrow, and can lend it: pandas needs PyArrow for that."""
+    lends = hasattr(series.array, "__arrow_array__") and hasattr(series, "__arrow_c_stream__")
+    return lends and find_spec("pyarrow") is not None
+
+
+def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
+    """Levels of an enumeration in its order; a mere encoding of text declares none."""
+    if series.implementation.is_pandas_like():
+        return tuple(series.to_native().cat.categories.tolist())
+    if isinstance(series.dtype, nw.Enum):
+        return tuple(series.dtype.categories)
+    return None
+
+
+def _plain_array(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        raise DataError(f"it must have one dimension, not the shape {values.shape}")
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values
+    if isinstance(values, (np.ndarray, str, bytes)) or not isinstance(values, Iterable):
+        raise DataError(f"it must be a list or an array, not the single value {values!r}; for one row pass [row]")
+    values = list(values)
+    kinds = set(map(type, values))
+    # An array of text has room for the longest in every row: fine for names, not for documents.
+    wide = kinds == {str} and max(map(len, values)) > WIDEST_TEXT
+    if len(kinds) == 1 and kinds <= {int, float, bool, str} and not wide:
+        array = np.asarray(values)
+        if array.dtype.kind in "ifbU":
+            return array
+    # One object a cell: NumPy would turn None into the word "None" and lists of one length into a matrix.
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+def _storage_of(array: NDArray[Any]) -> Storage:
+    """What the objects of a column are."""
+    present = [value for value in array.tolist() if not is_hole(value)]
+    if not present:
+        return "empty"
+    for storage, types in (
+        ("boolean", (bool, np.bool_)),
+        ("integer", (numbers.Integral,)),
+        ("number", (numbers.Real, decimal.Decimal)),
+        ("text", (str,)),
+        ("date", (datetime.date, datetime.time, datetime.timedelta, np.datetime64)),
+    ):
+        if all(isinstance(value, types) for value in present):
+            return storage  # type: ignore[return-value]
+    return "other"
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    return np.array([np.nan if is_hole(value) else float(value) for value in array.tolist()], dtype=np.float64)

@@ -1,0 +1,1 @@
+"""What a model shows: evaluation, explanations, charts, samples and receipts."""

@@ -1,0 +1,83 @@
+"""What the pictures share: the model behind an estimator, rows from a table, and how numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level
+from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.errors import DataError
+
+TICKS = "▁▂▃▄▅▆▇█"
+
+
+def model_of(model: Any) -> Model:
+    """The model itself, or the one inside an estimator."""
+    found = getattr(model, "model_", model)
+    if not isinstance(found, Model):
+        raise DataError(f"expected a fitted model, got {type(model).__name__}; call fit first")
+    return found
+
+
+def whole_classes(model: Any, what: str) -> Model:
+    """The model, if its classes are no components of others: there is no such picture of those."""
+    found = model_of(model)
+    if getattr(found.settings.calibration, "group", None) is not None:  # it pools components
+        raise DataError(f"{what} is that of single classes, and each of these has several components")
+    return found
+
+
+def rows_with_labels(model: Any, data: Any) -> Any:
+    """Rows and labels of an estimator as labelled rows; everything else as it is."""
+    if isinstance(data, tuple) and len(data) == 2 and hasattr(model, "labelled_rows"):
+        return model.labelled_rows(*data)
+    return data
+
+
+def rows_of(model: Model, data: Any) -> Rows:
+    """Rows as the model reads them: they are already, or come as any table."""
+    if hasattr(data, "most_rows"):
+        rows: Rows = data
+        return rows
+    return TableBatch(
+        model.schema, read_table(data), {name: block.columns for name, block in model.tally.blocks.items()}
+    )
+
+
+def place_of(model: Model, label: Level) -> int:
+    """Position of a class."""
+    classes = model.schema.classes
+    if label not in classes:
+        raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, classes))}")
+    return classes.index(label)
+
+
+def prior_of(model: Model) -> Array:
+    """P(y), summing to one whatever the model's prior."""
+    prior = np.exp(model.log_prior)
+    return np.asarray(prior / prior.sum())
+
+
+def listed(values: Any) -> Any:
+    """Numbers as plain lists, for JSON."""
+    return np.asarray(values).tolist()
+
+
+def spark(heights: Sequence[float] | Array, top: float | None = None) -> str:
+    """A curve drawn with eighths of a letter.
+
+    Examples
+    --------
+    >>> spark([0.0, 1.0, 2.0, 1.0])
+    '▁▅█▅'
+    """
+    values = np.asarray(heights, dtype=np.float64)
+    most = float(values.max(initial=0.0)) if top is None else top
+    if not most > 0:
+        return TICKS[0] * len(values)
+    return "".join(TICKS[min(7, round(7 * max(0.0, v) / most))] for v in values.tolist())

@@ -1,0 +1,179 @@
+"""What a model believes of each column, class by class: densities of numbers, chances of levels, telling words.
+
+Columns are ranked by mutual information, how much knowing the value tells of the class on average:
+I(x; y) = Σ_k P(k) Σ_x P(x | k) log [P(x | k) / P(x)], in nats. It is that of the model, not of any rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, Batch, Rows, thinned
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column
+from tallybayes.core.tally import Summary
+from tallybayes.core.tokens import Vocabulary
+from tallybayes.families import DOCUMENTS
+from tallybayes.families._linear import Linear
+from tallybayes.families._tables import Tables
+from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
+from tallybayes.inspection.charts.numbers import numbers_of
+from tallybayes.inspection.charts.shapes import MOST_BARS, Bars, ColumnPicture, Curves, shares
+
+
+def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None = None) -> tuple[ColumnPicture, ...]:
+    """What the model believes of each column, the most telling first.
+
+    Parameters
+    ----------
+    model : Model or estimator
+    data : table, Rows or (X, y), optional
+        Rows whose histogram is put beside the curves; labelled ones by class.
+    columns : sequence of str, optional
+        Only these.
+
+    Returns
+    -------
+    tuple of ColumnPicture
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, datasets
+    >>> model = NaiveBayes(classical=True).fit(datasets.tennis(), target="play")
+    >>> pictures = column_pictures(model)
+    >>> [picture.column for picture in pictures]
+    ['humidity', 'outlook', 'wind', 'temperature']
+    >>> print(pictures[2])
+    wind: categorical, tells 0.020 nats
+                   no      yes
+      strong   57.14%   36.36%
+      weak     42.86%   63.64%
+    """
+    data, model = rows_with_labels(model, data), model_of(model)
+    batch = None if data is None else encoded(rows_of(model, data))
+    found = [picture for name in model.tally.blocks for picture in _block(model, name, batch, columns)]
+    return tuple(sorted(found, key=lambda picture: -picture.information))
+
+
+def encoded(rows: Rows, most: int = 20_000) -> Batch:
+    """The rows, or evenly spread some where they are many: a histogram needs no more."""
+    few = thinned(rows, most)
+    return few.rows(0, few.n_rows)
+
+
+def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] | None) -> Iterator[ColumnPicture]:
+    """Pictures of the columns of a block."""
+    params, block, prior = model.parameters[name], model.tally.blocks[name], prior_of(model)
+    weights = {} if model.settings.weights is None else model.settings.weights.columns
+    seen = np.asarray(block.summary.arrays()["weight"])
+    total = float(model.tally.class_weight.sum())
+
+    def picture(j: int, information: float, shape: Curves | Bars) -> ColumnPicture:
+        column = model.schema.columns[block.columns[j]]
+        here = float(seen[:, min(j, seen.shape[1] - 1)].sum()) if seen.ndim == 2 else total
+        missing = max(0.0, 1.0 - here / total) if total > 0 else 0.0
+        weight = weights.get(column.name, 1.0)
+        kind = column.kind
+        return ColumnPicture(
+            column.name, kind, name, model.schema.classes, prior, max(0.0, information), weight, missing, shape
+        )
+
+    if name in model.texts:
+        if isinstance(model.texts[name].levels, Vocabulary):
+            yield _text(model, name, prior)
+        return
+    if name in DOCUMENTS:
+        if isinstance(params, Linear) and name == "multinomial":
+            yield _words(model, name, params, prior)
+        return
+    places = [j for j, p in enumerate(block.columns) if wanted is None or model.schema.columns[p].name in set(wanted)]
+    if isinstance(params, Tables):
+        for j in places:
+            column, logs = model.schema.columns[block.columns[j]], params.of_column(j)
+            chance = np.exp(logs)
+            if name != "pair":
+                sharing = params.sharing[params.start[j] : params.start[j + 1] - 1]
+                chance = chance / sharing
+                information = float(shares(chance, prior).sum())
+            else:
+                assert column.parts is not None
+                count = block.summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
+                information = _gain(count, logs, prior, column.parts[1].n_cells)
+            if column.edges is not None:
+                yield picture(j, information, _binned(column, chance, block.summary, j))
+            else:
+                yield picture(j, information, Bars(_names(column), chance, lift=name == "pair"))
+        return
+    yield from (picture(j, *found) for j, found in numbers_of(model, name, params, places, batch, prior))
+
+
+def _gain(count: Array, lift: Array, prior: Array, n_right: int) -> float:
+    """How much likelier the classes of a pair's rows become when the two columns are also taken together, in nats."""
+    total = float(count.sum())
+    if not total > 0:
+        return 0.0
+    grid = count.reshape(len(count), -1, n_right) + 0.5  # half a row for what was never seen
+    share = grid / grid.sum(axis=(1, 2), keepdims=True)
+    apart = share.sum(axis=2)[:, :, None] * share.sum(axis=1)[:, None, :]
+    with np.errstate(divide="ignore"):
+        naive = np.log(apart).reshape(count.shape) + np.log(prior)[:, None]
+    both = naive + lift
+    gain = (both - np.logaddexp.reduce(both, axis=0)) - (naive - np.logaddexp.reduce(naive, axis=0))
+    return float(np.where(count > 0, count * gain, 0.0).sum()) / total
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    if column.parts is not None:
+        left, right = (_names(part) for part in column.parts)
+        return tuple(f"{a}, {b}" for a in left for b in right)
+    if column.edges is not None:
+        cuts = [f"{edge:g}" for edge in column.edges]
+        return (f"< {cuts[0]}", *(f"{a} – {b}" for a, b in pairwise(cuts)), f"≥ {cuts[-1]}")
+    return tuple("(missing)" if level is None else str(level) for level in column.levels or ())
+
+
+def _binned(column: Column, chance: Array, summary: Summary, j: int) -> Curves | Bars:
+    """Chances of bins as densities, with the counts themselves as the histogram."""
+    edges = np.array(column.edges)
+    if len(edges) < 2:
+        return Bars(_names(column) if len(edges) else ("any number",), chance)
+    bounds = np.concatenate(([2 * edges[0] - edges[1]], edges, [2 * edges[-1] - edges[-2]]))
+    width = np.diff(bounds)
+    count = summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
+    total = count.sum(axis=1, keepdims=True)
+    share = np.divide(count, total, out=np.zeros_like(count), where=total > 0)
+    return Curves(bounds, chance / width, stepped=True, histogram=(bounds, share / width))
+
+
+def _words(model: Model, name: str, params: Linear, prior: Array) -> ColumnPicture:
+    logs, _ = params.weights()
+    chance = np.exp(logs - logs.max(axis=1, keepdims=True))
+    chance = chance / chance.sum(axis=1, keepdims=True)
+    each = shares(chance, prior)
+    most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
+    columns = model.tally.blocks[name].columns
+    words = tuple(model.schema.columns[columns[v]].name for v in most.tolist())
+    shape = Bars(words, chance[:, most], words=True)
+    return ColumnPicture("words", "count", name, model.schema.classes, prior, float(each.sum()), 1.0, 0.0, shape)
+
+
+def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
+    """The words of a column of text that tell most, by their shares of all words, half a word for what was not seen."""
+    column, summary = model.texts[name], model.tally.blocks[name].summary
+    arrays = summary.arrays()
+    chance = arrays["count"] + 0.5
+    chance = chance / chance.sum(axis=1, keepdims=True)
+    each = shares(chance, prior)
+    most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
+    words = tuple(str((column.levels or ())[v]) for v in most.tolist())
+    total = float(model.tally.class_weight.sum())
+    missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
+    weights = {} if model.settings.weights is None else model.settings.weights.columns
+    shape = Bars(words, chance[:, most], words=True)
+    family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
+    told = float(each.sum())
+    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, told, weight, missing, shape)

@@ -1,0 +1,44 @@
+"""Values and their log odds as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallybayes.core.schema import Column
+
+LONGEST = 60  # characters of a value that are shown
+
+
+def shown(value: Any) -> str:
+    """A value as it is read."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST].rstrip()}…"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def chance(p: float, digits: int = 4) -> str:
+    """A probability, never rounded to certainty.
+
+    Examples
+    --------
+    >>> chance(0.25), chance(0.99999997), chance(1.0)
+    ('= 0.25', '> 0.9999', '= 1')
+    """
+    rounded = f"{p:.{digits}g}"
+    return f"> {1.0 - 10.0**-digits:g}" if rounded == "1" and p < 1.0 else f"= {rounded}"
+
+
+def value_of(column: Column, values: Mapping[str, Any]) -> Any:
+    """The value as a person reads it; that of a pair is both."""
+    if column.parts is None:
+        return values.get(column.name)
+    both = [values.get(part.name) for part in column.parts]
+    return None if None in both else " and ".join(map(shown, both))
+
+
+def difference(mine: float, theirs: float) -> float:
+    """The difference of two logs; two impossibilities cancel."""
+    return 0.0 if mine == theirs else float(mine - theirs)

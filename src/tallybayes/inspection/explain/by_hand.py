@@ -1,0 +1,237 @@
+"""A prediction worked out by hand, as in a lecture: factors that are fractions of counts, and their product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallybayes.core.batch import Rows
+from tallybayes.core.family import per_column
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Level
+from tallybayes.core.tally import Counts
+from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.families import Categorical
+from tallybayes.families.gaussian import Normals
+from tallybayes.inspection.explain._values import shown, value_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a calculation by hand: a factor of each class, as it is written, and its logarithm."""
+
+    what: str
+    factors: tuple[str, ...]
+    logs: tuple[float, ...]
+
+
+def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Work out the log joint of one row: the prior, then a factor for each column that has a value.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Rows
+        One row.
+    values : mapping of str to value
+        The same row as a person reads it.
+
+    Returns
+    -------
+    tuple of Step
+        Their logs add up to the log joint.
+    """
+    said = model.contributions(batch)[0]
+    weights = model.settings.weights
+    believed = 1.0 if weights is None else weights.prior
+    ratios = tuple(_raised(str(p), believed) for p in prior_ratios(model))
+    prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))
+    worked_out = [prior]
+    for name, block in model.tally.blocks.items():
+        for j, p in enumerate(block.columns):
+            column = model.schema.columns[p]
+            value = value_of(column, values)
+            if value is None and not said[:, p].any():
+                continue
+            logs = tuple(said[:, p].tolist())
+            weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
+            if weights is not None and weights.by_class is not None:  # a power of its own for every class
+                worked_out.append(Step(f"{column.name} = {shown(value)}", tuple(f"e^{log:.4g}" for log in logs), logs))
+                continue
+            plain = tuple(log / weight for log in logs) if weight else logs
+            factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
+            worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
+    return tuple(worked_out)
+
+
+def _raised(factor: str, weight: float) -> str:
+    """How a factor that is not believed as it is, is written."""
+    return factor if weight == 1.0 else f"{f'({factor})' if '/' in factor else factor}^{weight:.3g}"
+
+
+def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
+    """The factors as fractions of counts, as normal densities, or as plain numbers."""
+    params = model.parameters[block]
+    if block in model.texts:  # the product over all words may be beyond what a float holds
+        return tuple(f"e^{log:.4g}" for log in logs)
+    if isinstance(params, Normals) and params.precision[:, j].any():
+        spread = np.sqrt(params.variance[:, j])
+        x = f"log {value:g}" if block == "lognormal" else f"{value:g}"
+        return tuple(f"N({x}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
+    if block == "categorical" and value in (column.levels or ()):
+        return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
+    return tuple(f"{math.exp(log):.4g}" for log in logs)
+
+
+class Ratio(NamedTuple):
+    """A fraction as it was counted, not reduced: 3/9 stays 3/9."""
+
+    top: float
+    bottom: float
+
+    def __str__(self) -> str:
+        return f"{self.top:g}/{self.bottom:g}"
+
+    def __float__(self) -> float:
+        return self.top / self.bottom
+
+
+@dataclass(frozen=True)
+class Factor:
+    """P(column = value | y) of each class."""
+
+    column: str
+    value: Level
+    chance: tuple[Ratio, ...]
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One prediction with all that went into it."""
+
+    classes: tuple[Level, ...]
+    prior: tuple[Ratio, ...]
+    factors: tuple[Factor, ...]
+
+    @property
+    def joint(self) -> tuple[float, ...]:
+        """P(x, y) of each class: the prior times the factors."""
+        chances = zip(self.prior, *(factor.chance for factor in self.factors), strict=True)
+        return tuple(math.prod(map(float, column)) for column in chances)
+
+    @property
+    def evidence(self) -> float:
+        """P(x), by total probability."""
+        return math.fsum(self.joint)
+
+    @property
+    def posterior(self) -> tuple[float, ...]:
+        """P(y | x) of each class; the prior where every class forbids the row."""
+        if self.evidence == 0:
+            return tuple(map(float, self.prior))
+        return tuple(joint / self.evidence for joint in self.joint)
+
+    @property
+    def best(self) -> Level:
+        """The likeliest class."""
+        return self.classes[int(np.argmax(self.posterior))]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        by_class = [str(label) for label in self.classes]
+        return {
+            "prior": dict(zip(by_class, map(str, self.prior), strict=True)),
+            "factors": [
+                {"column": f.column, "value": f.value, "chance": dict(zip(by_class, map(str, f.chance), strict=True))}
+                for f in self.factors
+            ],
+            "joint": dict(zip(by_class, self.joint, strict=True)),
+            "evidence": self.evidence,
+            "posterior": dict(zip(by_class, self.posterior, strict=True)),
+        }
+
+
+def prior_ratios(model: Model) -> tuple[Ratio, ...]:
+    """P(y) of each class as it was counted."""
+    alpha, weights = model.settings.prior_alpha, model.tally.class_weight
+    if model.settings.prior != "empirical":
+        return tuple(Ratio(p, 1.0) for p in np.exp(model.log_prior).tolist())
+    total = float(weights.sum()) + alpha * len(weights)
+    return tuple(Ratio(weight + alpha, total) for weight in weights.tolist())
+
+
+def level_ratios(model: Model, column: str) -> tuple[tuple[Ratio, ...], ...]:
+    """P(column = level | y) as it was counted: for each level, a ratio for each class.
+
+    Parameters
+    ----------
+    model : Model
+        A model of categories.
+    column : str
+        The column's name.
+
+    Returns
+    -------
+    tuple of tuple of Ratio
+    """
+    family, block = model.settings.families.get("categorical"), model.tally.blocks.get("categorical")
+    if block is None or not isinstance(family, Categorical) or not isinstance(block.summary, Counts):
+        raise NotAvailableError("only a model of categories can be worked out in fractions")
+    names = [model.schema.columns[c].name for c in block.columns]
+    if column not in names:
+        raise DataError(f"there is no column {column!r}; the model has {', '.join(names)}")
+    j, n_levels = names.index(column), block.summary.n_levels
+    assert n_levels is not None
+    alpha = float(per_column(family.alpha, len(names))[j])
+    first = int(n_levels[:j].sum())
+    counts = block.summary.count[:, first : first + int(n_levels[j])].T  # (C, K)
+    rare = counts.sum(axis=1) < family.min_count
+    n_effective = int((~rare).sum() + rare.any())  # rare levels share one probability
+    totals = counts.sum(axis=0) + alpha * n_effective
+    chances = np.where(rare[:, None], counts[rare].sum(axis=0), counts) + alpha
+
+    def ratio(count: float, total: float) -> Ratio:
+        return Ratio(count, total) if total else Ratio(1.0, float(n_effective))
+
+    return tuple(tuple(map(ratio, level.tolist(), totals.tolist())) for level in chances)
+
+
+def worked(model: Model, row: Mapping[str, Level]) -> Worked:
+    """Work out the prediction of one row; columns that the row does not name are no evidence.
+
+    Parameters
+    ----------
+    model : Model
+        A model of categories.
+    row : mapping of str to level
+        The values by column name.
+
+    Returns
+    -------
+    Worked
+
+    Examples
+    --------
+    >>> from tallybayes import Settings, Tally, families
+    >>> family = families.Categorical(alpha=1)
+    >>> tally = Tally.of(np.array([["a"], ["b"], ["b"]]), ["no", "no", "yes"], family, names=["letter"])
+    >>> work = worked(Model(Settings({"categorical": family}), tally), {"letter": "b"})
+    >>> [str(ratio) for ratio in work.factors[0].chance]
+    ['2/4', '2/3']
+    """
+    factors = tuple(
+        Factor(column, value, level_ratios(model, column)[_place(model, column, value)])
+        for column, value in row.items()
+    )
+    return Worked(model.schema.classes, prior_ratios(model), factors)
+
+
+def _place(model: Model, column: str, value: Level) -> int:
+    levels: Sequence[Level] = next((c.levels or () for c in model.schema.columns if c.name == column), ())
+    if value not in levels:
+        raise DataError(f"column {column!r} has no level {value!r}; it has {', '.join(map(str, levels))}")
+    return list(levels).index(value)

@@ -1,0 +1,177 @@
+"""The evidence for one prediction, column by column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.errors import DataError
+from tallybayes.inspection.explain._values import chance, difference, shown, value_of
+from tallybayes.inspection.explain.words import Words, marked_html, words_of
+
+MOST_WORDS = 10  # of a text, that are listed
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one column says: log P(value | label) − log P(value | against), in nats."""
+
+    column: str
+    value: Any
+    log_odds: float
+    pair: bool = False  # two columns together
+    words: Words | None = None  # of a text
+    unseen: bool = False  # a level that was never learned, and says nothing
+
+    @property
+    def what(self) -> str:
+        """The column and its value, in a few words."""
+        if self.words is not None:
+            return f"{self.column}: {self.words}"
+        return f"{self.column} = {shown(self.value)}{' (never seen)' if self.unseen else ''}"
+
+    def lines(self) -> list[tuple[str, float]]:
+        """What is shown of it: the whole, and for a text its strongest words."""
+        found = [(self.what, self.log_odds)]
+        if self.words is None:
+            return found
+        for word in self.words.words[:MOST_WORDS]:
+            times = f" ×{word.times:,}" if word.times > 1 else ""
+            found.append((f"  {word.word}{times}", word.log_odds))
+        if rest := self.words.words[MOST_WORDS:]:
+            found.append(
+                (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
+            )
+        if self.words.absent:
+            found.append(("  words that are not there", self.words.absent))
+        return found
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The evidence for one prediction; prior and evidence add up to the total."""
+
+    label: Level  # the likeliest class
+    against: Level  # the class it is compared with
+    prior: float  # log P(label) − log P(against)
+    evidence: tuple[Evidence, ...]  # strongest first
+    total: float  # log odds of the label
+    posterior: dict[Level, float]  # P(y | x)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self._head})"
+
+    @property
+    def _head(self) -> str:
+        return f"{self.label} rather than {self.against}: P({self.label}) {chance(self.posterior[self.label])}"
+
+    def __str__(self) -> str:
+        told = [e for e in self.evidence if e.value is not None or e.log_odds]
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
+        parts = [("prior", self.prior), *(line for e in told for line in e.lines())]
+        wide = max(len(name) for name, _ in parts)
+        largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
+        lines = [self._head]
+        for name, amount in parts:
+            size = round(20 * min(1.0, abs(amount) / largest))
+            lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
+        lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
+        return "\n".join(lines + ([f"  no value: {', '.join(silent)}"] if silent else []))
+
+    def _repr_html_(self) -> str:
+        told = [e for e in self.evidence if e.value is not None or e.log_odds]
+        rows = "".join(
+            f"<tr><td>{escape(name).replace('  ', '&emsp;')}<td style='text-align:right'>{amount + 0.0:+.3f}"
+            for name, amount in [("prior", self.prior), *(line for e in told for line in e.lines())]
+        )
+        texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
+        total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
+        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
+        missing = f"<p>no value: {escape(', '.join(silent))}</p>" if silent else ""
+        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{missing}{texts}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {
+            "label": self.label,
+            "against": self.against,
+            "prior": self.prior,
+            "evidence": [
+                {"column": e.column, "value": e.value, "log_odds": e.log_odds}
+                | ({} if e.words is None else e.words.as_dict())
+                for e in self.evidence
+            ],
+            "total": self.total,
+            "posterior": {str(label): p for label, p in self.posterior.items()},
+        }
+
+
+def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level | None = None) -> Explanation:
+    """Return the evidence for the prediction of one row.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Rows
+        One row.
+    values : mapping of str to value
+        The same row as a person reads it.
+    against : class label, optional
+        The class to compare with; the runner-up if not given.
+
+    Returns
+    -------
+    Explanation
+    """
+    classes = model.schema.classes
+    if len(classes) < 2:
+        raise DataError("with a single class there is nothing to explain")
+    if against is not None and against not in classes:
+        raise DataError(f"there is no class {against!r}; the model has {', '.join(map(str, classes))}")
+    parts, posterior = model.contributions(batch)[0], model.posterior(batch)[0]
+    ranked = np.argsort(-posterior, kind="stable")
+    best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
+    other = int(ranked[1]) if against is None else classes.index(against)
+    words = {
+        name: words_of(model, batch, name, values, best, other)
+        for name in model.tally.blocks
+        if name in model.texts and values.get(model.texts[name].name) is not None
+    }
+    said = {model.texts[name].name: each for name, each in words.items()}
+    evidence = strongest(model.schema, values, parts[best], parts[other], said)
+    prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
+    return Explanation(
+        classes[best],
+        classes[other],
+        prior,
+        evidence,
+        _total(prior, [e.log_odds for e in evidence]),
+        dict(zip(classes, posterior.tolist(), strict=True)),
+    )
+
+
+def strongest(
+    schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array, words: Mapping[str, Words] | None = None
+) -> tuple[Evidence, ...]:
+    """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
+    said = words or {}
+    evidence = []
+    for d, c in enumerate(schema.columns):
+        if c.kind != "ignored":
+            value, odds = value_of(c, values), difference(mine[d], theirs[d])
+            unseen = c.kind == "category" and not odds and value is not None and value not in (c.levels or ())
+            evidence.append(Evidence(c.name, value, odds, c.parts is not None, said.get(c.name), unseen))
+    return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+
+
+def _total(prior: float, amounts: list[float]) -> float:
+    """The sum; where impossibilities stand on both sides, neither side is ahead."""
+    return 0.0 if {math.inf, -math.inf} <= {prior, *amounts} else prior + math.fsum(amounts)

@@ -1,0 +1,161 @@
+"""What marks a class: the values and the words that are commoner in it than in the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level
+from tallybayes.core.tally import Counts, Moments
+from tallybayes.core.tokens import Vocabulary
+from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.families.binned import coarse_edges, partition
+from tallybayes.inspection.explain._values import shown
+
+
+@dataclass(frozen=True)
+class Hallmark:
+    """A value that is commoner in one class than in the others, and how much knowing it tells, in nats."""
+
+    column: str
+    text: str
+    strength: float
+
+
+def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
+    """What marks each class: its share of the divergence of P(value | class) from P(value | other classes).
+
+    Parameters
+    ----------
+    model : Model
+    most : int
+        Marks of each class, the strongest first.
+
+    Returns
+    -------
+    dict of class to tuple of Hallmark
+    """
+    found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
+    if model.n_classes < 2:
+        return dict.fromkeys(found, ())
+    for name, block in model.generative.tally.blocks.items():
+        if name in model.texts:
+            for label in found if isinstance(model.texts[name].levels, Vocabulary) else ():
+                marks = top_words(model, label, most, model.texts[name].name)
+                found[label] += [Hallmark(mark.column, str(mark), mark.strength) for mark in marks]
+            continue
+        for j, p in enumerate(block.columns):
+            column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
+            for k, label in enumerate(model.schema.classes):
+                if isinstance(one, Moments):
+                    found[label] += _of_numbers(column.name, one, k, logs=name == "lognormal")
+                elif isinstance(one, Counts) and column.edges is not None:
+                    found[label] += _of_bins(column.name, column.edges, one.count, k)
+                elif isinstance(one, Counts) and column.levels is not None:
+                    named = [f"{column.name} = {shown(level)}" for level in column.levels]
+                    found[label] += _of_levels(column.name, named, one.count, k)
+    return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
+
+
+@dataclass(frozen=True)
+class TopWord:
+    """A word that marks a class."""
+
+    word: str
+    column: str
+    log_odds: float  # log of its share of the words of the class, over that of all others
+    here: float  # how much of it the class has
+    elsewhere: float  # and all others
+    strength: float  # what it tells on average, in nats: share × log odds
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.word} (×{math.exp(self.log_odds):.3g})"
+
+
+def top_words(model: Model, label: Level, most: int = 20, column: str | None = None) -> tuple[TopWord, ...]:
+    """The words that mark a class: frequent in it, and more so than in the others.
+
+    Parameters
+    ----------
+    model : Model
+        A model with a column of text.
+    label : class label
+    most : int
+    column : str, optional
+        The column of text, where there are several.
+
+    Returns
+    -------
+    tuple of TopWord
+        The most telling first.
+    """
+    if label not in model.schema.classes:
+        raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, model.schema.classes))}")
+    texts = {text.name: block for block, text in model.texts.items()}
+    if not texts or (column is not None and column not in texts):
+        raise DataError(f"there is no column of text{'' if column is None else f' {column!r}'} in the model")
+    name = column if column is not None else next(iter(texts))
+    text = model.texts[texts[name]]
+    if not isinstance(text.levels, Vocabulary):
+        raise NotAvailableError("words that are hashed are not known by name; learn them with hashed=None")
+    summary: Any = model.tally.blocks[texts[name]].summary
+    count, k = summary.count, model.schema.classes.index(label)
+    own = count[k]
+    others = np.maximum(count.sum(axis=0) - own, 0.0)
+    p, q = ((c + 0.5) / (c + 0.5).sum() for c in (own, others))
+    odds = np.log(p / q)
+    strength = p * odds
+    most = min(most, len(odds))
+    best = np.argpartition(-strength, most - 1)[:most] if 0 < most < len(odds) else np.arange(len(odds))
+    ranked = sorted(best.tolist(), key=lambda v: (-strength[v], v))[:most]
+    return tuple(
+        TopWord(text.levels[v], name, float(odds[v]), float(own[v]), float(others[v]), float(strength[v]))
+        for v in ranked
+        if strength[v] > 0
+    )
+
+
+def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[Hallmark]:
+    """The same of the bins that matter."""
+    group = partition(count.T)
+    merged = np.stack([count[:, group == g].sum(axis=1) for g in range(group[-1] + 1)], axis=1)
+    cuts = coarse_edges(edges, group)
+    low = [f"{name} below {cuts[0]:g}"] if cuts else [name]
+    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(cuts)]
+    high = [f"{name} from {cuts[-1]:g}"] if cuts else []
+    return _of_levels(name, [*low, *between, *high], merged, k)
+
+
+def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[Hallmark]:
+    """p log(p / q) of each level, with half a row for what was never seen."""
+    own, others = (counts + 0.5 for counts in (count[k], np.delete(count, k, axis=0).sum(axis=0)))
+    p, q = own / own.sum(), others / others.sum()
+    return [
+        Hallmark(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
+        for what, mine, theirs in zip(named, p, q, strict=True)
+        if mine > theirs
+    ]
+
+
+def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[Hallmark]:
+    """The divergence of one normal distribution from another; the moments of logs are told as those of numbers."""
+    rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
+    weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
+    if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
+        return []
+    variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
+    apart = mean - float(rest.mean[0, 0])
+    strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
+
+    def told(middle: float, spread: float) -> str:
+        return f"{math.exp(middle):.4g} ×÷ {math.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+
+    how = f"{told(mean, math.sqrt(variance))} (others {told(float(rest.mean[0, 0]), math.sqrt(other))})"
+    return [Hallmark(name, f"{name} {how}", strength)]

@@ -1,0 +1,226 @@
+"""Predictions for whole files: streamed through the model, beside their rows, into another file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level
+from tallybayes.data.files import File, Progress, open_file
+from tallybayes.data.sources import as_learned, check_columns, settled
+from tallybayes.data.tables import TableBatch
+from tallybayes.data.writers import write_batches
+from tallybayes.errors import DataError, SettingError
+from tallybayes.inspection.explain import Evidence, shown, strongest
+
+CELLS = 4_000_000  # contributions that are held at a time
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Which columns a prediction is made of.
+
+    Parameters
+    ----------
+    beside : bool
+        Keep the columns of the input.
+    threshold : float
+        A prediction less probable than this is left empty.
+    least : mapping of class to probability
+        Classes that are predicted as soon as they are that probable.
+    top : int, optional
+        Give that many of the likeliest classes with their probabilities; the probability of every class if not given.
+    reasons : int
+        Give that many of the strongest reasons.
+    """
+
+    beside: bool = True
+    threshold: float = 0.0
+    least: dict[Level, float] = field(default_factory=dict)
+    top: int | None = None
+    reasons: int = 0
+
+    def check(self, classes: Sequence[Level]) -> None:
+        """Refuse what makes no sense."""
+        for label, p in [*self.least.items(), (None, self.threshold)]:
+            if not 0 <= p <= 1:
+                raise SettingError(f"a threshold must be between 0 and 1, not {p:g}")
+            if label is not None and label not in classes:
+                raise SettingError(f"there is no class {label!r}; the model has {', '.join(map(str, classes))}")
+        if self.top is not None and self.top < 1:
+            raise SettingError(f"top must be at least 1, not {self.top}")
+
+    def names(self, classes: Sequence[Level]) -> list[str]:
+        """Names of the columns."""
+        if self.top is None:
+            names = ["prediction", *(f"p_{label}" for label in classes)]
+        else:
+            ranks = range(1, min(self.top, len(classes)) + 1)
+            names = [name for r in ranks for name in (("prediction", "p") if r == 1 else (f"prediction_{r}", f"p_{r}"))]
+        return names + (["reasons"] if self.reasons else [])
+
+
+def predict_batches(
+    model: Model, source: Any, answers: Answers | None = None, progress: Progress | None = None
+) -> Iterator[Any]:
+    """Stream a file through a model.
+
+    Parameters
+    ----------
+    model : Model
+    source : path
+        The rows: CSV, Parquet, JSON lines or Arrow.
+    answers : Answers, optional
+    progress : callable, optional
+        Told the number of rows that are done.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The rows in their order, with the predictions.
+    """
+    # What was given away cannot be taken back, so the types must fit every row from the start.
+    yield from _stream(model, open_file(source).looked_through(), answers or Answers(), progress)[1]
+
+
+def _stream(model: Model, file: File, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
+    import pyarrow as pa
+
+    classes = model.schema.classes
+    answers.check(classes)
+    file = as_learned(file, model.schema)
+    check_columns(file, model.schema, [name for name in file.names if name not in model.schema.names])
+    wanted = file.names if answers.beside else [n for n in file.names if n in model.schema.names]
+    names = answers.names(classes)
+    if taken := [name for name in names if answers.beside and name in file.types]:
+        raise DataError(f"{file.name} already has a column {taken[0]!r}; rename it, or write the predictions only")
+    kept = file.connection.sql(f"SELECT * FROM {file.scan} LIMIT 0").to_arrow_table().schema if answers.beside else []
+    schema = pa.schema([*kept, *answer_fields(model, answers)])
+
+    def batches() -> Iterator[Any]:
+        done = 0
+        for batch in file.batches(wanted):
+            yield answered(model, batch, answers, schema)
+            done += batch.num_rows
+            if progress is not None:
+                progress(done)
+
+    return schema, batches()
+
+
+def answer_fields(model: Model, answers: Answers) -> list[Any]:
+    """The fields, in the sense of PyArrow, that a prediction is made of."""
+    import pyarrow as pa
+
+    from tallybayes.data import arrow
+
+    kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string()}
+    names = answers.names(model.schema.classes)
+    return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
+
+
+def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
+    """A record batch of rows with the predictions for them."""
+    import pyarrow as pa
+
+    from tallybayes.data import arrow
+
+    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
+    columns = _columns(model, rows, answers, arrow.labels(model.schema.classes))
+    return pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)
+
+
+def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> list[Any]:
+    from tallybayes.data import arrow
+
+    posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
+    best = posterior.argmax(axis=1)
+    for label, least in answers.least.items():
+        k = model.schema.classes.index(label)
+        others = np.delete(posterior, k, axis=1).argmax(axis=1)
+        best = np.where(posterior[:, k] >= least, k, np.where(best == k, others + (others >= k), best))
+    sure = posterior[np.arange(len(best)), best] >= answers.threshold
+    first = arrow.numbers_of(best, sure)
+    if answers.top is None:
+        columns = [labels.take(first), *map(arrow.numbers_of, posterior.T)]
+    else:
+        order = -posterior
+        order[np.arange(len(best)), best] = -2.0  # the predicted class is first, even where a threshold chose it
+        ranked = np.argsort(order, axis=1, kind="stable")[:, : answers.top]
+        columns = []
+        for r, codes in enumerate(ranked.T):
+            p = arrow.numbers_of(posterior[np.arange(len(codes)), codes])
+            columns += [labels.take(first if r == 0 else arrow.numbers_of(codes)), p]
+    if answers.reasons:
+        columns.append(arrow.text(_reasons(model, rows, posterior, best, answers.reasons)))
+    return columns
+
+
+def _reasons(model: Model, rows: TableBatch, posterior: Array, best: NDArray[Any], n: int) -> list[str]:
+    """The strongest evidence of each row for its class, against the likeliest of the others."""
+    if model.n_classes < 2:
+        raise DataError("with a single class there is nothing to explain")
+    step, told = max(1, CELLS // (model.n_classes * max(1, len(model.schema.columns)))), []
+    for first in range(0, rows.n_rows, step):
+        last = min(first + step, rows.n_rows)
+        part = rows.rows(first, last)
+        said = model.contributions(part)
+        for i in range(last - first):
+            k = best[first + i]
+            others = posterior[first + i].copy()
+            others[k] = -1.0
+            values = rows.table.row(first + i)
+            found = strongest(model.schema, values, said[i, k], said[i, int(others.argmax())])
+            told.append("; ".join(_told(evidence) for evidence in found[:n] if evidence.log_odds))
+    return told
+
+
+def _told(evidence: Evidence) -> str:
+    return f"{evidence.column} = {shown(evidence.value)} {evidence.log_odds:+.2f}"
+
+
+def predict_file(
+    model: Model,
+    source: Any,
+    out: str | os.PathLike[str],
+    answers: Answers | None = None,
+    *,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Write the predictions for a file to another, in constant memory; whole or not at all.
+
+    Parameters
+    ----------
+    model : Model
+    source : path
+        The rows: CSV, Parquet, JSON lines or Arrow.
+    out : path
+        CSV, Parquet or JSON lines, by its suffix, compressed if that says so; "-" is the standard output.
+    answers : Answers, optional
+        Which columns to write.
+    format : {"csv", "parquet", "json"}, optional
+        Where the suffix does not say it.
+    progress : callable, optional
+        Told the number of rows that are done.
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+
+    def write(file: File) -> int:
+        schema, batches = _stream(model, file, answers or Answers(), progress)
+        return write_batches(schema, batches, out, format)
+
+    file = open_file(source)
+    return write(file.looked_through()) if os.fspath(out) == "-" else settled(file, write)

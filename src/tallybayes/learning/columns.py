@@ -1,0 +1,155 @@
+"""How each column is read by itself: its family, chosen on rows that are counted once for all that are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, thinned
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Column, Schema, block_of
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Block, Tally, count
+from tallybayes.data.inference import FAMILY_OF_KIND
+from tallybayes.data.tables import TableBatch
+from tallybayes.families import FAMILIES, Family, Gaussian, Hierarchical
+from tallybayes.learning.bins import fine_edges
+from tallybayes.learning.candidates import Choice, Judge, candidates, choose, described
+from tallybayes.learning.evidence import JUDGED_ROWS
+from tallybayes.learning.plan import NUMERIC, Plan
+from tallybayes.learning.reading import Reading, Wishes
+
+
+def read_columns(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None) -> Reading:
+    """Choose the family of every column and count the rows by it."""
+    trials, numeric = _Trials.of(batch, wishes), _numeric(base)
+    tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
+    rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
+    tally = count(rows, counting, n_jobs)
+    sample = thinned(rows, JUDGED_ROWS)
+    assert sample.labels is not None
+    prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
+    judge = Judge(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
+    choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.names.items()}
+    chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
+    families = {**trials.settled, **chosen}
+    plan = Plan(families)
+    read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
+    final = Schema(read, batch.schema.classes)
+    blocks = {name: _taken(tally, name, at) for name, at in plan.places(final).items()}
+    model = Model(plan.settings(final, base), Tally(final, tally.class_weight, blocks))
+    fine = {p: _fine_counts(tally, p) for p, column in enumerate(trials.columns) if column.edges is not None}
+    return Reading(plan, model, fine)
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Which families are to be tried for which columns."""
+
+    columns: tuple[Column, ...]  # with fine edges where a family of bins is among them
+    settled: Mapping[str, Family]  # families that are known, by column
+    names: Mapping[int, list[str]]  # families to be tried, by position
+
+    @classmethod
+    def of(cls, batch: TableBatch, wishes: Wishes) -> _Trials:
+        told = {name: _on_its_own(family) for name, family in (wishes.told or {}).items()}
+        columns: list[Column] = []
+        settled: dict[str, Family] = {}
+        names: dict[int, list[str]] = {}
+        for p, column in enumerate(batch.schema.columns):
+            if column.kind != "ignored":
+                if column.name in told:
+                    settled[column.name] = told[column.name]
+                elif column.kind == "numeric":
+                    names[p] = _tried(batch, column, wishes.numeric)
+                elif column.kind not in ("category", "boolean"):
+                    settled[column.name] = FAMILIES[FAMILY_OF_KIND[column.kind]]()
+                elif wishes.category is not None:
+                    settled[column.name] = wishes.category
+                else:
+                    names[p] = ["hierarchical"]
+            columns.append(_with_fine_edges(batch, column, settled.get(column.name), names.get(p, [])))
+        return cls(tuple(columns), settled, names)
+
+    def places(self) -> dict[str, list[int]]:
+        """The columns of every block that is counted."""
+        found: dict[str, list[int]] = {}
+        for p, names in self.names.items():
+            for name in dict.fromkeys(map(_counted_as, names)):
+                found.setdefault(name, []).append(p)
+        for p, column in enumerate(self.columns):
+            if column.name in self.settled:
+                found.setdefault(block_of(column, _counted_as(self.settled[column.name].name)), []).append(p)
+        return found
+
+    def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
+        """The families that count the blocks."""
+        found: dict[str, Family] = {"hierarchical": Hierarchical(), **numeric}
+        for column in self.columns:
+            if column.name in self.settled:
+                family = self.settled[column.name]
+                found.setdefault(block_of(column, family.name), family)
+        return found
+
+
+def _tried(batch: TableBatch, column: Column, numeric: str) -> list[str]:
+    """The families to try for a number."""
+    if numeric != "auto":
+        return [numeric]
+    values = batch.table.columns[column.name]
+    numbers = np.asarray(values.numbers(0, len(values)), dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if len(numbers) == 0 or numbers.min() == numbers.max():
+        return ["gaussian"]  # which takes a constant for no evidence
+    return candidates(float(numbers.min()), float((numbers == 0).mean()))
+
+
+def _with_fine_edges(batch: TableBatch, column: Column, settled: Family | None, names: list[str]) -> Column:
+    """The column with the edges of its fine bins, if a family reads it in bins."""
+    binned = {"kernel", "binned"} & {*names, getattr(settled, "name", "")}
+    return replace(column, edges=fine_edges_of(batch, column)) if binned and column.kind == "numeric" else column
+
+
+def fine_edges_of(batch: TableBatch, column: Column) -> tuple[float, ...]:
+    """The edges that a number's fine counts have."""
+    values = batch.table.columns[column.name]
+    return fine_edges(values.numbers(0, len(values)))
+
+
+def _read(column: Column, family: Any, choice: Choice | None) -> Column:
+    """The column with its bins, if it is read in bins, and the reason of its family."""
+    binned = family is not None and family.name in ("kernel", "binned")
+    reason, lasting = column.reason, column.lasting
+    if choice is not None and column.kind == "numeric" and not reason.startswith("constant"):
+        reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {described(choice.family)}"
+    return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
+
+
+def _taken(tally: Tally, name: str, places: list[int]) -> Block:
+    """Some columns of a block that was counted for all that might want it."""
+    block = tally.blocks[_counted_as(name)]
+    order = [list(block.columns).index(p) for p in places]
+    return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
+
+
+def _fine_counts(tally: Tally, column: int) -> Array:
+    return np.asarray(_taken(tally, "kernel", [column]).summary.count.T)  # type: ignore[attr-defined]
+
+
+def _counted_as(name: str) -> str:
+    """The block that a family's columns are counted in at first: bins, merged or not, have the same fine counts."""
+    return "kernel" if name == "binned" else name
+
+
+def _numeric(base: Settings) -> dict[str, Family]:
+    """The families of numbers, with what the user said of the normal one."""
+    gaussian = base.families.get("gaussian")
+    return {**NUMERIC} if gaussian is None else {**NUMERIC, "gaussian": _on_its_own(gaussian)}
+
+
+def _on_its_own(family: Family) -> Family:
+    """The family with a floor for each column: leaving a row out of one column then does not change another."""
+    return replace(family, floor="own") if isinstance(family, Gaussian) else family

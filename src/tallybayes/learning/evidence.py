@@ -1,0 +1,146 @@
+"""Some of the learned rows, and what each says as if it had not been learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.data.tables import TableBatch
+
+JUDGED_ROWS = 10_000  # rows on which something is judged
+LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
+MOST_CELLS = 60_000_000  # of evidence, in float32
+CHUNK_CELLS = 4_000_000  # of evidence that is made at a time
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What each other class says against a row's own, term by term, the row itself left out of what was learned."""
+
+    terms: NDArray[np.float32]  # (n, K − 1, 1 + P) what the other classes have more than the row's own; prior first
+    codes: NDArray[Any]  # (n,) class codes
+    weight: Array  # (n,) of the rows
+
+    @classmethod
+    def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> LeftOut:
+        """From the evidence (n, K, P) of the columns and the log prior (K,)."""
+        n, n_classes, columns = evidence.shape
+        terms, rows = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), np.arange(n)
+        for k, other in enumerate(_others(codes, n_classes).T):
+            terms[:, k, 0] = prior[other] - prior[codes]
+            terms[:, k, 1:] = evidence[rows, other] - evidence[rows, codes]
+        return cls(terms, codes, weight)
+
+    @property
+    def n_terms(self) -> int:
+        """The prior and the columns."""
+        return self.terms.shape[2]
+
+    def take(self, rows: Any) -> LeftOut:
+        """Some of the rows."""
+        return LeftOut(self.terms[rows], self.codes[rows], self.weight[rows])
+
+    def judged(self) -> LeftOut:
+        """As many of the rows as it takes to judge something."""
+        return self.take(slice(None, None, max(1, -(-len(self.codes) // JUDGED_ROWS))))
+
+    def folds(self, n_folds: int) -> NDArray[np.intp]:
+        """A fold (n,) for each row, every one with its share of each class and of what is hard to tell.
+
+        By what the rows say and not by where they stand, so that a table in another order is read in the same way.
+        """
+        flat = self.terms.reshape(len(self.codes), -1)
+        total = flat.sum(axis=1, dtype=np.float64)
+        places = np.einsum("nd,d->n", flat, np.arange(1.0, flat.shape[1] + 1.0))  # tells rows of one total apart
+        fold = np.empty(len(flat), dtype=np.intp)
+        fold[np.lexsort((places, total, self.codes))] = np.arange(len(flat)) % n_folds
+        return fold
+
+    def joined(self, more: LeftOut) -> LeftOut:
+        """The same rows with the columns of both."""
+        return replace(self, terms=np.concatenate((self.terms, more.terms[:, :, 1:]), axis=2))
+
+    def against(self, weights: Array) -> Array:
+        """Log odds (n, K − 1) of the other classes against the row's own."""
+        flat = self.terms.reshape(-1, self.n_terms) @ weights.astype(np.float32)
+        return flat.reshape(self.terms.shape[:2]).astype(np.float64)
+
+    def losses(self, weights: Array) -> Array:
+        """−log P(y_n | x_n), shape (n,)."""
+        return losses_of(self.against(weights))
+
+    def lost_without(self, weights: Array) -> Array:
+        """How much the mean loss rises (1 + P,) when a term alone is left out, the prior's first."""
+        against = self.against(weights)
+        total = max(float(self.weight.sum()), 1e-300)
+        now = float(self.weight @ losses_of(against))
+        without = [
+            float(self.weight @ losses_of(against - weight * self.terms[:, :, d])) if weight else now
+            for d, weight in enumerate(weights)
+        ]
+        return (np.array(without) - now) / total
+
+    def log_posterior(self, weights: Array) -> Array:
+        """Log P(y | x), shape (n, K)."""
+        against = self.against(weights)
+        out = np.repeat(-losses_of(against)[:, None], against.shape[1] + 1, axis=1)
+        rows = np.arange(len(out))[:, None]
+        out[rows, _others(self.codes, against.shape[1] + 1)] += against
+        return out
+
+    def derivatives(self, against: Array) -> tuple[Array, Array]:
+        """Slope (1 + P,) and curvature (1 + P, 1 + P) of the loss in the weights, where they give these log odds."""
+        posterior = np.exp(against - losses_of(against)[:, None]).astype(np.float32)  # of the other classes
+        slope, curvature = np.zeros(self.n_terms), np.zeros((self.n_terms, self.n_terms))
+        step = max(1, 1_000_000 // max(self.terms.shape[1] * self.n_terms, 1))  # rows whose terms stay in the cache
+        for first in range(0, len(self.codes), step):
+            here = slice(first, first + step)
+            terms, p, weight = self.terms[here], posterior[here], self.weight[here].astype(np.float32)
+            if terms.shape[1] == 1:
+                expected = terms[:, 0] * p
+                flat = terms[:, 0] * np.sqrt(weight[:, None] * p * (1.0 - p))
+                curvature += flat.T @ flat
+            else:
+                expected = np.matmul(p[:, None, :], terms)[:, 0]
+                flat = (terms * np.sqrt(p * weight[:, None])[:, :, None]).reshape(-1, self.n_terms)
+                centred = expected * np.sqrt(weight)[:, None]
+                curvature += flat.T @ flat - centred.T @ centred
+            slope += weight @ expected
+        return slope, curvature
+
+
+def _others(codes: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
+    """The codes (n, K − 1) of the classes that a row does not belong to."""
+    others = np.arange(n_classes - 1)[None]
+    return np.asarray(others + (others >= np.asarray(codes)[:, None]))
+
+
+def losses_of(against: Array) -> Array:
+    """log(1 + Σ exp), without overflow."""
+    top = np.maximum(against.max(axis=1, initial=0.0), 0.0)
+    return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
+
+
+def evidence_without(model: Model, rows: TableBatch) -> Iterator[tuple[slice, Array]]:
+    """Log P(x_d | y), shape (m, K, D), of learned rows, each left out, a slice of the rows at a time."""
+    step = max(1, CHUNK_CELLS // max(model.n_classes * len(model.schema.columns), 1))
+    for first in range(0, rows.n_rows, step):
+        part = rows.rows(first, min(first + step, rows.n_rows))
+        yield slice(first, first + part.n_rows), model.contributions_without(part)
+
+
+def left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> LeftOut:
+    """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
+    assert sample.labels is not None
+    assert sample.labels.codes is not None
+    evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
+    for here, said in evidence_without(model, replace(sample, schema=model.schema, places=places)):
+        evidence[here] = said[:, :, list(used)]
+    prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
+    return LeftOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)

@@ -1,0 +1,149 @@
+"""Mixture components: where they start, which class they are parts of, and how they are put in order.
+
+Like expectation-maximisation itself this needs nothing of a family but to count and to score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array, Batch, Labels, Rows
+from tallybayes.core.model import Model
+from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import count
+from tallybayes.errors import DataError
+from tallybayes.learning import em
+
+BACKGROUND = 0.2  # weight of all rows together beside the one row that a component starts from
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Classes of several components each: the posterior of a class is the sum of its components'."""
+
+    group: tuple[int, ...]  # class code of each component
+
+    def apply(self, log_posterior: Array) -> Array:
+        """Log P(y | x), shape (n, K), from that of the components (n, C)."""
+        pooled = np.full((len(log_posterior), max(self.group) + 1), -np.inf)
+        for c, k in enumerate(self.group):
+            np.logaddexp(pooled[:, k], log_posterior[:, c], out=pooled[:, k])
+        return pooled
+
+
+def of_shares(settings: Settings, rows: Batch, classes: tuple[Level, ...], share: Array) -> Model:
+    """The model of rows that are shared so (n, C) among components of these names."""
+    schema = Schema(rows.schema.columns, classes)
+    return Model(settings, count(replace(rows, schema=schema, labels=Labels.soft(share)), settings.families))
+
+
+def seeds(settings: Settings, rows: Batch, weight: Array, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows that lie far apart, drawn one after the other as k-means++ draws centres.
+
+    How far a row lies from the seeds is told by likelihoods, so that any family and any mix of columns will do: how
+    much better the model of all rows explains it than the model of the nearest seed.
+    """
+    whole = of_shares(settings, rows, (0,), weight[:, None]).log_joint(rows)[:, 0]
+    found = [int(rng.choice(rows.n_rows, p=weight / weight.sum()))]
+    nearest = _seeded(settings, rows, weight, found[-1:]).log_joint(rows)[:, 0]
+    while len(found) < n:
+        with np.errstate(invalid="ignore"):
+            far = np.nan_to_num(whole - nearest, nan=0.0, posinf=1e300, neginf=-1e300)
+        chance = weight * (far - far.min())
+        chance[found] = 0.0
+        total = chance.sum()
+        chance = weight * ~np.isin(np.arange(rows.n_rows), found) if not total > 0 else chance
+        found.append(int(rng.choice(rows.n_rows, p=chance / chance.sum())))
+        nearest = np.maximum(nearest, _seeded(settings, rows, weight, found[-1:]).log_joint(rows)[:, 0])
+    return np.array(found)
+
+
+def _seeded(settings: Settings, rows: Batch, weight: Array, found: list[int] | NDArray[np.intp]) -> Model:
+    """A component around each seed, widened by a little of all rows."""
+    share = np.repeat(BACKGROUND / weight.sum() * weight[:, None], len(found), axis=1)
+    share[found, np.arange(len(found))] += 1.0
+    return of_shares(settings, rows, tuple(range(len(found))), share)
+
+
+def start(settings: Settings, rows: Batch, n: int, how: str, rng: np.random.Generator) -> Model:
+    """A model of several components to begin with: around seeds ("k-means++"), or of random shares ("random")."""
+    _, weight = em.codes_and_weight(rows)
+    flat = replace(settings, prior="uniform")  # before the first step all components are alike in size
+    if how == "random":
+        share = rng.dirichlet(np.full(n, 0.3), size=rows.n_rows) * weight[:, None]
+        return of_shares(flat, rows, tuple(range(n)), share)
+    return _seeded(flat, rows, weight, seeds(flat, rows, weight, n, rng))
+
+
+def widened(model: Model, rows: Batch) -> Model:
+    """The model with a little of all rows in each class: where labels are few, a class would begin without a width.
+
+    Only the first shares are taken from it. A class of one labelled row would otherwise be a point that no other row
+    is near to.
+    """
+    codes, weight = em.codes_and_weight(rows)
+    one_row = weight[(codes >= 0) & (weight > 0)].mean()  # what a labelled row weighs
+    share = np.repeat(BACKGROUND * one_row / weight.sum() * weight[:, None], model.n_classes, axis=1)
+    return replace(model, tally=model.tally + of_shares(model.settings, rows, model.schema.classes, share).tally)
+
+
+def parted(model: Model, batch: Rows, n: int, rng: np.random.Generator) -> tuple[Model, tuple[int, ...]]:
+    """A model with several components for each class, and the class of each component.
+
+    The labelled rows of a class are shared among components around seeds of their own.
+    """
+    rows = batch.rows(0, batch.n_rows)
+    codes, weight = em.codes_and_weight(rows)
+    group = tuple(np.repeat(np.arange(model.n_classes), n).tolist())
+    classes = tuple((label, j) for label in model.schema.classes for j in range(n))
+    prior = model.settings.prior
+    if not isinstance(prior, str):  # the components of a class share its probability
+        prior = {(label, j): p / n for label, p in prior.items() for j in range(n)}
+    plain = replace(model.settings, prior="uniform")
+    share = np.zeros((rows.n_rows, len(group)))
+    for k, label in enumerate(model.schema.classes):
+        own = np.flatnonzero((codes == k) & (weight > 0))
+        if len(own) < n:
+            raise DataError(
+                f"class {label!r} has {plural(len(own), 'labelled row')}, too few for {plural(n, 'component')}; use a "
+                "smaller components_per_class"
+            )
+        part = replace(rows.take(own), labels=Labels.hard(np.full(len(own), em.UNKNOWN), weight[own]))
+        parts = em.learn(start(plain, part, n, "k-means++", rng), part, max_iter=20).model
+        share[own, k * n : (k + 1) * n] = em.responsibilities(parts, part) * weight[own, None]
+    return of_shares(replace(model.settings, prior=prior), rows, classes, share), group
+
+
+def revived(model: Model, rows: Batch) -> Model | None:
+    """The same components, those that hardly a row is left of begun anew at rows that the others explain worst.
+
+    None where every component has rows.
+    """
+    _, weight = em.codes_and_weight(rows)
+    dead = np.flatnonzero(model.tally.class_weight < 0.5 * weight.sum() / rows.n_rows)
+    if not len(dead):
+        return None
+    told = replace(rows, schema=model.schema)
+    share = em.responsibilities(model, told) * weight[:, None]
+    evidence = np.where(weight > 0, model.log_evidence(told), np.inf)
+    worst = np.argsort(evidence, kind="stable")[: len(dead)]
+    share[:, dead] = BACKGROUND / weight.sum() * weight[:, None]
+    share[worst] = 0.0
+    share[worst, dead[: len(worst)]] = weight[worst]
+    return of_shares(model.settings, rows, model.schema.classes, share)
+
+
+def in_order(model: Model, rows: Batch) -> Model:
+    """The same components numbered from the heaviest on, equal ones by their first row: runs number them alike."""
+    columns, classes = model.schema.columns, model.schema.classes
+    best = model.predict(replace(rows, schema=model.schema))
+    first = np.full(model.n_classes, rows.n_rows)
+    np.minimum.at(first, best, np.arange(rows.n_rows))
+    weight = model.tally.class_weight
+    order = np.lexsort((first, -np.round(weight / weight.sum(), 6)))
+    sorted_ = model.tally.align(Schema(columns, tuple(classes[c] for c in order)))
+    return replace(model, tally=replace(sorted_, schema=Schema(columns, tuple(range(len(order))))))

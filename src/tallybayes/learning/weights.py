@@ -1,0 +1,161 @@
+"""How much of its evidence each column is to be believed, learned from leave-one-out evidence.
+
+Maximises Σ_n r_n log P(y_n | x_n) − λ Σ_d (w_d − c_d)² over w ≥ 0, where the scores are w_0·log P(y) + Σ_d w_d·e_nkd
+and e_nkd = log P(x_nd | k) as if row n had not been learned. The centre c is 1, what Naive Bayes assumes, and 0 for
+pairs, what independence says. Concave, so Newton's method with the exact slope and curvature finds the maximum in a few
+steps; λ keeps it finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.core.schema import plural
+from tallybayes.core.settings import EvidenceWeights
+from tallybayes.data.tables import TableBatch
+from tallybayes.families import DOCUMENTS
+from tallybayes.learning.evidence import LeftOut, losses_of
+from tallybayes.learning.reading import Reading, Weights
+
+PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
+PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
+FEW = 2_000  # rows
+LEAST_ROWS = 30
+MOST_STEPS = 30
+NEAR_ZERO = 1e-3  # a weight that a step may not count on
+TOLERANCE = 1e-6  # nats a row: less than any noise
+
+
+def learn(
+    rows: LeftOut, centre: Array, start: Array | None = None, pull: float = PULL, fixed: int | None = None
+) -> Array:
+    """Return the weights (1 + P,) that foretell the labels best, the prior's first; ``fixed`` of them stay as they are.
+
+    Projected Newton steps: weights that are at zero and would fall stay there, the others take the step that the slope
+    and the curvature suggest, shortened until the loss falls.
+    """
+    weights = np.array(centre if start is None else start, dtype=np.float64)
+    free = np.arange(len(weights)) >= (fixed or 0)
+    total = max(float(rows.weight.sum()), 1e-300)
+
+    def objective(at: Array) -> tuple[float, Array]:
+        against = rows.against(at)
+        return float(rows.weight @ losses_of(against)) + pull * float(((at - centre) ** 2).sum()), against
+
+    loss, against = objective(weights)
+    for _ in range(MOST_STEPS):
+        slope, curvature = rows.derivatives(against)
+        slope += 2.0 * pull * (weights - centre)
+        curvature[np.diag_indices(len(weights))] += 2.0 * pull
+        moving = free & ((weights > 0) | (slope < 0))
+        if not moving.any():
+            break
+        step = _step(weights, slope, curvature, moving)
+        for halving in range(12):
+            after = np.maximum(weights + step * 0.5**halving, 0.0)
+            new_loss, new_against = objective(after)
+            if new_loss < loss:
+                break
+        else:
+            break
+        gained, loss, against, weights = loss - new_loss, new_loss, new_against, after
+        if gained < TOLERANCE * total and not halving:  # a step that had to be shortened may gain little on the way
+            break
+    return weights
+
+
+def _step(weights: Array, slope: Array, curvature: Array, moving: NDArray[np.bool_]) -> Array:
+    """The Newton step of the moving weights.
+
+    A weight of nearly zero that the step would push below would be held at zero, and the others' step, which counts on
+    it, would then lead nowhere. So it is put to zero, or stays if it would rise by itself; the others step without it.
+    """
+    step = np.zeros_like(weights)
+    while moving.any():
+        step[moving] = np.linalg.solve(curvature[np.ix_(moving, moving)], -slope[moving])
+        pushed = moving & (weights <= NEAR_ZERO) & (weights + step < 0)
+        if not pushed.any():
+            break
+        step[pushed] = np.where(slope > 0, -weights, 0.0)[pushed]
+        moving = moving & ~pushed
+    return step
+
+
+def best_pull(rows: LeftOut, centre: Array) -> float:
+    """The λ whose weights foretell rows that they were not learned from best; on many rows it makes no difference."""
+    if len(rows.codes) > FEW:
+        return PULL
+    return min(PULLS, key=lambda pull: float((rows.weight * held_out_losses(rows, centre, pull)).sum()))
+
+
+def held_out_losses(
+    rows: LeftOut, centre: Array, pull: float = PULL, start: Array | None = None, fixed: int | None = None
+) -> Array:
+    """Losses (n,) of each row under weights learned from the rows of the other folds."""
+    n_folds = 5 if len(rows.codes) <= FEW else 2
+    fold = rows.folds(n_folds)
+    losses = np.zeros(len(rows.codes))
+    for number in range(n_folds):
+        losses[fold == number] = rows.take(fold == number).losses(
+            learn(rows.take(fold != number), centre, start, pull, fixed)
+        )
+    return losses
+
+
+def is_better(before: Array, after: Array, weight: Array) -> bool:
+    """Whether losses fell by more than one standard error of the mean difference."""
+    total = float(weight.sum())
+    gain = (weight * (before - after)).sum() / total
+    noise = np.sqrt((weight * (before - after - gain) ** 2).sum() / total / max(len(before), 1))
+    return bool(gain > noise)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights of the columns, the rows that they were learned from, and whether they are worth keeping."""
+
+    names: Sequence[str]  # of the columns, P
+    sample: TableBatch  # learned rows
+    rows: LeftOut  # what the columns say of them
+    weights: Array  # (1 + P,) the prior's first
+    kept: bool
+    pull: float  # what keeps them near 1
+    losses: Array  # of the rows that they were judged on
+
+    @classmethod
+    def learned(cls, names: Sequence[str], sample: TableBatch, rows: LeftOut, wanted: Weights) -> Weighed:
+        """Learn weights if they are wanted, and keep them if they must be, or are better than none."""
+        ones, few = np.ones(rows.n_terms), rows.judged()
+        plain = few.losses(ones)
+        if wanted is None:
+            return cls(names, sample, rows, ones, False, PULL, plain)
+        pull = best_pull(rows, ones)
+        held_out = held_out_losses(few, ones, pull)
+        if wanted == "auto" and not is_better(plain, held_out, few.weight):
+            return cls(names, sample, rows, ones, False, pull, plain)
+        return cls(names, sample, rows, learn(rows, ones, pull=pull), True, pull, held_out)
+
+
+def with_weights(read: Reading, weighed: Weighed) -> Reading:
+    """How the table is read with the weights, if they are kept; in any case what each column tells."""
+    rises = weighed.rows.judged().lost_without(weighed.weights)[1:].tolist()
+    read = replace(read, plan=replace(read.plan, lost=dict(zip(weighed.names, rises, strict=True))))
+    if not weighed.kept:
+        return read.noted("weights would not improve leave-one-out log loss: none")
+    weights = EvidenceWeights(heard(read.model, weighed.names, weighed.weights), float(weighed.weights[0]))
+    return read.weighed(weights, f"weights learned from {plural(weighed.sample.n_rows, 'row')}")
+
+
+def heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
+    """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
+    found = dict(zip(names, weights[1:].tolist(), strict=False))
+    for name in DOCUMENTS & set(model.tally.blocks):
+        columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
+        found |= dict.fromkeys(columns, found[columns[0]])
+    return found

@@ -1,0 +1,335 @@
+"""Model files: a tally and its settings in a safetensors container, without pickle.
+
+The arrays are the container's tensors. Its header holds the version of the format, a few lines to be read by people,
+and the schema and the settings as JSON. Loading checks everything before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import __version__
+from tallybayes.core import calibration
+from tallybayes.core.model import WRITERS, Model
+from tallybayes.core.scatter import Scatter
+from tallybayes.core.schema import Column, NumberedColumns, Schema, amount, plural
+from tallybayes.core.settings import ClassWeights, EvidenceWeights, Settings, WordWeights
+from tallybayes.core.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.data.atomic import replacing
+from tallybayes.errors import ModelFileError, SettingError, TallybayesError
+from tallybayes.families import FAMILIES, Gaussian
+from tallybayes.families.zero_inflated import Spiked
+from tallybayes.inspection.evaluate import Bin, CalibrationReport, Evaluation, Interval
+from tallybayes.inspection.receipts import Receipt
+from tallybayes.learning.plan import Plan
+from tallybayes.storage.records import Decoder, Encoder
+
+VERSION = 1
+FORMAT = "tallybayes"
+MOST_HEADER = 100_000_000  # bytes; the container's own limit
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
+
+# What a file may hold, by the name it has there. A new record is one line here.
+RECORDS: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        *(Model, Settings, EvidenceWeights, WordWeights, ClassWeights, Plan),
+        *(Tally, Block, Counts, Moments, Spiked, Scatter),
+        *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
+        *FAMILIES.values(),
+        *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
+        *(Evaluation, Interval, Bin, CalibrationReport, Receipt),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What an estimator is besides its model."""
+
+    estimator: str  # name of its class
+    params: Mapping[str, Any]
+    fitted: Mapping[str, Any]  # attributes that fitting gave it
+
+    def grown(self, model: Model) -> Saved:
+        """The estimator with the classes that the model has now."""
+        fitted = {name: value for name, value in self.fitted.items() if name != "receipt_"}
+        fitted["classes_"] = np.array(model.schema.classes)
+        params = dict(self.params)
+        if model.settings.calibration is None and params.get("calibration"):
+            params["calibration"] = None
+            fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
+        return replace(self, params=params, fitted=fitted)
+
+
+RECORDS["Saved"] = Saved
+
+
+def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | None = None) -> None:
+    """Write a model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : Model or Tally
+        A tally alone is written with the default settings of its families.
+    path : path
+    saved : Saved, optional
+        The estimator around the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tallybayes import Tally, families
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.tally")
+    >>> write(Tally.of(np.array([[1.0], [3.0]]), ["no", "yes"], families.Gaussian()), path)
+    >>> read(path)
+    Model(gaussian; Tally(2 rows; no: 1, yes: 1; 1 column))
+    """
+    from safetensors.numpy import save
+
+    if isinstance(model, Tally):
+        model = Model(default_settings(model), model)
+    encode = Encoder(RECORDS)
+    content = {
+        "version": VERSION,
+        "written_by": f"tallybayes {__version__}",
+        "summary": summary(model),
+        "model": encode(model, "model"),
+        "saved": None if saved is None else encode(saved, "saved"),
+    }
+    header = json.dumps(content, allow_nan=False)
+    if len(header) > MOST_HEADER // 2:  # quotes take two bytes in there
+        raise SettingError("the columns have too many levels for a model file; leave out columns of names and codes")
+    data = save(encode.arrays, metadata={FORMAT: header})  # one key: the container does not keep the order of several
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def default_settings(tally: Tally) -> Settings:
+    """How a tally is read where nothing is said."""
+    families = {name: FAMILIES[name.split(":")[0]]() for name in tally.blocks}
+    if "gaussian" in families:
+        families["gaussian"] = Gaussian(ignore_constants=True)
+    return Settings(families)
+
+
+def summary(model: Model) -> str:
+    """A few words on what a model has learned."""
+    tally = model.tally
+    shown = zip(tally.schema.classes[:10], tally.class_weight, strict=False)
+    classes = ", ".join(f"{label}: {amount(weight)}" for label, weight in shown)
+    more = ", …" if len(tally.schema.classes) > 10 else ""
+    families = ", ".join(model.settings.families)
+    return (
+        f"Naive Bayes model of {amount(tally.class_weight.sum())} rows, {plural(len(tally.schema.columns), 'column')} "
+        f"({families}); classes {classes}{more}"
+    )
+
+
+def read(path: str | os.PathLike[str]) -> Model:
+    """Read a model from a file.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file, is damaged, or is of a version to come.
+    """
+    return read_all(path)[0]
+
+
+def read_all(path: str | os.PathLike[str]) -> tuple[Model, Saved | None]:
+    """Read a model and, where an estimator wrote the file, what that was."""
+    data = Path(path).read_bytes()
+    try:
+        return _parsed(data)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} cannot be read as a model: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ModelFileError(f"{path} cannot be read as a model: it is nested too deeply or too large") from error
+
+
+def _parsed(data: bytes) -> tuple[Model, Saved | None]:
+    header = _header(data)
+    arrays = _arrays(data)
+    decode = Decoder(RECORDS, arrays)
+    model = decode(header.get("model"))
+    if not isinstance(model, Model):
+        raise ModelFileError(f"it holds a {type(model).__name__} where the model should be")
+    check(model)
+    saved = decode(header.get("saved"))
+    if not isinstance(saved, Saved | None):
+        raise ModelFileError(f"it holds a {type(saved).__name__} where the estimator should be")
+    if left := sorted(set(arrays) - decode.used):
+        raise ModelFileError(f"it holds an array that belongs to nothing, {left[0]!r}")
+    return model, saved
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    """What the header says of the model, checked for its version."""
+    if len(data) < 8:
+        raise ModelFileError("it is too short to be one")
+    length = int.from_bytes(data[:8], "little")
+    if length > min(MOST_HEADER, len(data) - 8):
+        raise ModelFileError("it is cut off, or no model file at all")
+    try:
+        header = _json(data[8 : 8 + length].decode())
+    except UnicodeDecodeError as error:
+        raise ModelFileError("it is no model file, or damaged") from error
+    words = header.get("__metadata__") if isinstance(header, dict) else None
+    if not isinstance(words, dict) or not isinstance(words.get(FORMAT), str):
+        raise ModelFileError("it is no model file of tallybayes")
+    content = _json(words[FORMAT])
+    version = content.get("version") if isinstance(content, dict) else None
+    if type(version) is not int or version < 1:
+        raise ModelFileError("it does not say the version of its format")
+    if version > VERSION:
+        raise ModelFileError(
+            f"its format has version {version}, and this tallybayes knows versions up to {VERSION}; update tallybayes"
+        )
+    return content
+
+
+def _json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ModelFileError("it says the same thing twice")
+        return found
+
+    def no_number(word: str) -> Any:
+        raise ModelFileError(f"it holds {word}, which is no number")
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=no_number)
+    except ValueError as error:
+        raise ModelFileError("it is no model file, or damaged") from error
+
+
+def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """The container's arrays; it checks itself that their sizes add up to that of the file."""
+    from safetensors import SafetensorError, deserialize
+
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        for name, tensor in deserialize(data):  # type: ignore[no-untyped-call]
+            if tensor["dtype"] not in DTYPES:
+                raise ModelFileError(f"the array {name!r} is of the type {tensor['dtype']}, which no model has")
+            values = np.frombuffer(tensor["data"], dtype=np.dtype(DTYPES[tensor["dtype"]]).newbyteorder("<"))
+            arrays[name] = values.reshape(tensor["shape"]).astype(DTYPES[tensor["dtype"]])
+    except (SafetensorError, ValueError) as error:
+        raise ModelFileError(f"its arrays are damaged ({error})") from error
+    return arrays
+
+
+# ---------------------------------------------------------------------------------------------- what makes sense
+
+
+def check(model: Model) -> None:
+    """Refuse a model whose parts do not belong together."""
+    tally, schema = model.tally, model.schema
+    if set(model.settings.families) != set(tally.blocks):
+        raise ModelFileError("its settings are not for the columns that it counted")
+    if len(set(schema.classes)) < len(schema.classes):
+        raise ModelFileError("it names a class twice")
+    if not isinstance(schema.columns, NumberedColumns):
+        for column in schema.columns:
+            _check_text(column)
+            if not isinstance(column.levels, range | Vocabulary | None) and len(set(column.levels)) < len(
+                column.levels
+            ):
+                raise ModelFileError(f"column {column.name!r} has a level twice")
+            for part in (column, *(column.parts or ())):
+                if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
+                    raise ModelFileError(f"the bins of column {column.name!r} are not in order")
+    _check_array("the class weights", tally.class_weight, (len(schema.classes),), least=0.0)
+    taken: set[int] = set()
+    for name, block in tally.blocks.items():
+        _check_block(name, block, schema)
+        places = set(block.columns)
+        if taken & places:
+            raise ModelFileError(f"a column of {name!r} is counted twice")
+        taken |= places
+    try:
+        with np.errstate(all="ignore"):
+            model.parameters, model.log_prior  # noqa: B018  what cannot be estimated must not be used
+    except (
+        TallybayesError,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        IndexError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ModelFileError(f"its parameters cannot be estimated ({error})") from error
+
+
+def _check_text(column: Column) -> None:
+    """Refuse text without words, and words without text."""
+    if (column.kind == "text") != (column.tokens is not None):
+        raise ModelFileError(f"column {column.name!r} does not say how its text is cut")
+    if column.tokens is None:
+        if isinstance(column.levels, Vocabulary):
+            raise ModelFileError(f"column {column.name!r} has words, but is no text")
+    elif column.tokens.hashed is not None:
+        if column.levels != range(1 << column.tokens.hashed):
+            raise ModelFileError(f"column {column.name!r} has other words than its hash gives")
+    elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
+        raise ModelFileError(f"the words of column {column.name!r} are not in order")
+
+
+def _check_block(name: str, block: Block, schema: Schema) -> None:
+    arrays, columns = block.summary.arrays(), block.columns
+    n_classes, d = len(schema.classes), len(columns)
+    # Every summary has a number for each column: that bounds a range before it is unrolled.
+    if d > max((array.size for array in arrays.values()), default=0) or len(set(columns)) < d:
+        raise ModelFileError(f"the block {name!r} counts a column twice, or columns that it has not")
+    if d and not 0 <= min(columns) <= max(columns) < len(schema.columns):
+        raise ModelFileError(f"the block {name!r} counts a column that the schema has not")
+    n_levels = arrays.get("n_levels")
+    cells = d
+    if n_levels is not None:
+        expected, n_right = cell_grid([schema.columns[c] for c in columns])
+        second = arrays.get("n_right")
+        if n_levels.tolist() != expected.tolist() or (second is None) != (n_right is None):
+            raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
+        if second is not None and n_right is not None and second.tolist() != n_right.tolist():
+            raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
+        cells = int(expected.sum())
+    shapes = dict.fromkeys(("mean", "m2", "weight"), (n_classes, d))
+    shapes |= dict.fromkeys(("count", "having"), (n_classes, cells))
+    for key, array in arrays.items():
+        if array.dtype.kind != "f":
+            continue
+        shape = shapes.get(key, (n_classes, *array.shape[1:]))
+        if key == "weight" and array.shape == (n_classes, 1):  # all columns share it
+            shape = array.shape
+        least = 0.0 if key in ("count", "having", "m2", "weight") else -math.inf
+        _check_array(f"{key} of the block {name!r}", array, shape, least)
+
+
+def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:
+    if array.shape != shape:
+        raise ModelFileError(f"{what} has the shape {array.shape}, not {shape}")
+    if not np.isfinite(array).all() or array.min(initial=0.0) < least:
+        raise ModelFileError(f"{what} holds a number that cannot have been counted")
+
+
+WRITERS.append(write)

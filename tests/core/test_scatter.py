@@ -1,0 +1,66 @@
+"""Scatter matrices; their algebra is checked with that of every summary (`tests/laws`)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tallybayes.core.scatter import Scatter, scatter_of
+from tallybayes.errors import UnlearnError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 3)) + 1e6
+W = RNG.choice([0.5, 1.0, 2.0], 50)
+
+
+def holed() -> np.ndarray:
+    return np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+
+
+def test_rows_without_holes_have_one_weight() -> None:
+    found = scatter_of(X, W)
+    assert found.complete
+    np.testing.assert_allclose(found.covariance()[0], np.cov(X, rowvar=False, aweights=W, bias=True), rtol=1e-8)
+    np.testing.assert_allclose(found.columns().mean[0], np.average(X, axis=0, weights=W))
+    assert repr(found) == f"Scatter(1 class, 3 columns, weight {W.sum():g})"
+
+
+def test_holes_leave_pairs() -> None:
+    x = holed()
+    found = scatter_of(x, W)
+    for i, j in ((0, 1), (2, 0), (1, 1)):
+        both = ~np.isnan(x[:, i]) & ~np.isnan(x[:, j])
+        expected = np.cov(x[both][:, [i, j]], rowvar=False, aweights=W[both], bias=True)[0, 1]
+        assert found.covariance()[0, i, j] == pytest.approx(expected, rel=1e-8)
+        assert found.mean[0, i, j] == pytest.approx(np.average(x[both, i], weights=W[both]))
+
+
+@pytest.mark.parametrize("first", [X[:20], holed()[:20]], ids=["whole", "holed"])
+@pytest.mark.parametrize("second", [X[20:], holed()[20:]], ids=["whole", "holed"])
+def test_parts_add_up_and_are_taken_back(first: np.ndarray, second: np.ndarray) -> None:
+    one, two = scatter_of(first, W[:20]), scatter_of(second, W[20:])
+    both = scatter_of(np.concatenate([first, second]), W)
+    np.testing.assert_allclose((one + two).covariance(), both.covariance(), rtol=1e-8)
+    np.testing.assert_allclose((both - two).covariance(), one.covariance(), rtol=1e-5)
+
+
+def test_rows_that_were_not_in_it() -> None:
+    with pytest.raises(UnlearnError):
+        scatter_of(X[:20], W[:20]) - scatter_of(X[:5] + 50.0, W[:5])
+    with pytest.raises(UnlearnError):
+        scatter_of(X[:5], W[:5]) - scatter_of(X[:5] + 50.0, W[:5])
+
+
+def test_some_columns() -> None:
+    for x in (X, holed()):
+        found, want = scatter_of(x, W).select(np.array([0, 2])), scatter_of(x[:, [0, 2]], W)
+        for mine, expected in zip(found.arrays().values(), want.arrays().values(), strict=True):
+            np.testing.assert_allclose(*np.broadcast_arrays(mine, expected), rtol=1e-6)
+
+
+def test_nothing_is_nothing() -> None:
+    empty = scatter_of(X[:0], W[:0])
+    for same in (empty + scatter_of(X, W), scatter_of(X, W) + empty, scatter_of(X, W) - empty):
+        np.testing.assert_array_equal(same.product, scatter_of(X, W).product)
+    assert (scatter_of(X, W) * 0.0).weight.max() == 0.0
+    assert isinstance(empty, Scatter)

@@ -1,0 +1,408 @@
+"""Model files: exact round trips, hostile files refused, whole files whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import tallybayes
+from tallybayes import Model, NaiveBayes, Settings, Tally, families, storage
+from tallybayes.core.schema import Column, NumberedColumns, Schema
+from tallybayes.core.tally import Block, Counts
+from tallybayes.data import datasets
+from tallybayes.errors import ModelFileError, SettingError
+from tests.frames import birds
+
+rng = np.random.default_rng(0)
+COUNTED = rng.poisson(1.5, size=(60, 4))
+LABELS = np.array(["north", "south", "west"])[rng.integers(3, size=60)]
+
+
+def mixed(**params: Any) -> NaiveBayes:
+    return NaiveBayes(kind={"year": "category"}, **params).fit(datasets.penguins(), target="species")
+
+
+ESTIMATORS: dict[str, Any] = {
+    "GaussianNB": lambda: tallybayes.GaussianNB().fit(COUNTED * 1.5, LABELS),
+    "GaussianNB float32": lambda: tallybayes.GaussianNB(priors=[0.2, 0.3, 0.5]).fit(COUNTED.astype("f4"), LABELS),
+    "BernoulliNB": lambda: tallybayes.BernoulliNB(binarize=1.0).fit(COUNTED, LABELS == "west"),
+    "CategoricalNB": lambda: tallybayes.CategoricalNB(min_categories=9).fit(COUNTED, LABELS),
+    "MultinomialNB": lambda: tallybayes.MultinomialNB(alpha="auto").fit(csr_array(COUNTED), LABELS),
+    "ComplementNB": lambda: tallybayes.ComplementNB(norm=True).fit(COUNTED, LABELS),
+    "PoissonNB": lambda: tallybayes.PoissonNB().fit(COUNTED, COUNTED[:, 0]),
+    "NaiveBayes": mixed,
+    "NaiveBayes classical": lambda: mixed(classical=True),
+    "NaiveBayes chosen": lambda: mixed(alpha="auto", calibration="isotonic", missing="level"),
+    "NaiveBayes told": lambda: mixed(alpha={"sex": 2}, drop=["island"], prior="uniform", calibration="temperature"),
+}
+
+
+def rows_for(name: str) -> Any:
+    return birds()[0] if name.startswith("NaiveBayes") else COUNTED
+
+
+@pytest.mark.filterwarnings("ignore:.*never saw")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_round_trip_is_exact(name: str, tmp_path: Path) -> None:
+    model, path = ESTIMATORS[name](), tmp_path / "model.tally"
+    model.save(path)
+    again = tallybayes.load(path)
+    assert type(again) is type(model)
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert same(again.model_, model.model_)
+    assert again.classes_.dtype == model.classes_.dtype
+    fitted = {name for name in vars(model) if name.endswith("_")}
+    assert fitted == {name for name in vars(again) if name.endswith("_")}
+    rows = rows_for(name)
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    again.save(tmp_path / "again.tally")
+    assert (tmp_path / "again.tally").read_bytes() == path.read_bytes()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two models are equal in every number and every type."""
+    left, right = storage.Encoder(storage.RECORDS), storage.Encoder(storage.RECORDS)
+    texts = json.dumps(left(a)) == json.dumps(right(b))
+    return texts and all(
+        np.array_equal(left.arrays[k], right.arrays[k]) and left.arrays[k].dtype == right.arrays[k].dtype
+        for k in right.arrays
+    )
+
+
+def test_labels_and_levels_keep_their_types(tmp_path: Path) -> None:
+    levels: tuple[Any, ...] = (True, 2, 3.5, "2", "é\ud800", None)
+    schema = Schema((Column("odd", "category", levels, "as told"),), (False, 1.5, "yes", 10**20))
+    counts = Counts(np.arange(24.0).reshape(4, 6), np.arange(24.0).reshape(4, 6).sum(axis=1)[:, None], np.array([6]))
+    tally = Tally(schema, np.ones(4), {"categorical": Block([0], counts)})
+    storage.write(tally, tmp_path / "t")
+    again = storage.read(tmp_path / "t").schema
+    assert [type(level) for level in again.columns[0].levels or ()] == [bool, int, float, str, str, type(None)]
+    assert (again.columns[0].levels, again.classes) == (levels, schema.classes)
+    assert again.columns[0].reason == "as told"
+
+
+def test_a_model_and_a_tally_are_the_same_file(tmp_path: Path) -> None:
+    family = families.Gaussian()
+    tally = Tally.of(COUNTED * 1.0, LABELS, family)
+    Model(Settings({"gaussian": family}), tally).save(tmp_path / "model")
+    storage.write(tally, tmp_path / "tally")
+    one, other = storage.read(tmp_path / "model"), storage.read(tmp_path / "tally")
+    assert same(one.tally, other.tally)
+    assert isinstance(one.schema.columns, NumberedColumns)
+    np.testing.assert_array_equal(
+        tallybayes.load(tmp_path / "model").predict(COUNTED * 1.0),
+        tallybayes.GaussianNB().fit(COUNTED, LABELS).predict(COUNTED),
+    )
+
+
+def test_a_large_vocabulary_is_a_small_header(tmp_path: Path) -> None:
+    storage.write(Tally.of(np.ones((2, 100_000)), [0, 1], families.Multinomial()), tmp_path / "t")
+    data = (tmp_path / "t").read_bytes()
+    assert int.from_bytes(data[:8], "little") < 2000
+
+
+def test_the_header_can_be_read_by_people(tmp_path: Path) -> None:
+    mixed(classical=True).save(tmp_path / "t")
+    header = content(json.loads(split(tmp_path / "t")[0]))
+    assert header["summary"].startswith(
+        "Naive Bayes model of 344 rows, 7 columns (categorical, gaussian); classes Adelie: 152"
+    )
+    assert header["version"] == 1
+
+
+def test_what_cannot_be_written_is_said_before_anything_is(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model = mixed()
+    model.save(path)
+    before = path.read_bytes()
+    model.prior = object()
+    with pytest.raises(SettingError, match=r"a object cannot be written to a model file \(saved.params.prior\)"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model"]
+
+
+# ------------------------------------------------------------------------------------------------ hostile files
+
+
+def split(path: Path) -> tuple[bytes, bytes]:
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    return data[8 : 8 + length], data[8 + length :]
+
+
+def joined(header: Any, rest: bytes) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + rest
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], bytes]:
+    path = tmp_path_factory.mktemp("good") / "model"
+    mixed(calibration="temperature").save(path)
+    header, rest = split(path)
+    tallybayes.load(path)
+    return json.loads(header), rest
+
+
+def refused(data: bytes, tmp_path: Path, match: str = "") -> None:
+    path = tmp_path / "hostile"
+    path.write_bytes(data)
+    for loader in (storage.read, tallybayes.load):
+        with pytest.raises(ModelFileError, match=match or "cannot be read as a model|cannot be made"):
+            loader(path)
+
+
+def content(header: dict[str, Any]) -> Any:
+    return json.loads(header["__metadata__"]["tallybayes"])
+
+
+def with_content(header: dict[str, Any], content: Any) -> dict[str, Any]:
+    return {**header, "__metadata__": {"tallybayes": json.dumps(content)}}
+
+
+def changed(good: tuple[dict[str, Any], bytes], change: Any, part: str = "model") -> bytes:
+    """The good file with its model changed."""
+    record = content(good[0])
+    change(record[part])
+    return joined(with_content(good[0], record), good[1])
+
+
+NO_FILES: dict[str, bytes] = {
+    "empty": b"",
+    "short": b"abc",
+    "text": b"sepal_length,species\n5.1,setosa\n" * 10,
+    "zeros": bytes(1000),
+    "pickle": b"\x80\x04\x95\x1f\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94." * 4,
+    "header beyond the end": (10**15).to_bytes(8, "little") + b"{}",
+    "header too long": (2**63).to_bytes(8, "little") + b"{}",
+    "no json": joined(b"{nope", b""),
+    "no utf-8": joined(b"\xff\xfe{}", b""),
+    "nested": joined(b'{"__metadata__":' + b"[" * 200_000 + b"]" * 200_000 + b"}", b""),
+    "another safetensors": joined({"__metadata__": {"format": "pt"}}, b""),
+    "twice": joined(b'{"__metadata__":{"tallybayes":"{}"},"__metadata__":{"tallybayes":"{}"}}', b""),
+    "no version": joined({"__metadata__": {"tallybayes": "{}"}}, b""),
+    "a list": joined([], b""),
+}
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_no_model_file(name: str, tmp_path: Path) -> None:
+    refused(NO_FILES[name], tmp_path)
+
+
+def test_a_version_to_come(good: Any, tmp_path: Path) -> None:
+    def of(version: Any) -> bytes:
+        return joined(with_content(good[0], {**content(good[0]), "version": version}), good[1])
+
+    refused(of(2), tmp_path, "version 2, and this tallybayes knows versions up to 1; update")
+    for version in (0, -1, "one", 1.0, True, None, [1]):
+        refused(of(version), tmp_path)
+
+
+def test_a_file_that_is_cut_off_anywhere(good: Any, tmp_path: Path) -> None:
+    whole = joined(good[0], good[1])
+    for length in [*range(64), *range(64, len(whole), 97), len(whole) - 1]:
+        refused(whole[:length], tmp_path)
+    refused(whole + b"x", tmp_path)
+
+
+def test_a_byte_that_is_wrong_never_does_more_than_fail(good: Any, tmp_path: Path) -> None:
+    """A flipped bit in a count may go unseen; anything else is a ModelFileError, never another exception."""
+    whole, dice, path = bytearray(joined(good[0], good[1])), random.Random(0), tmp_path / "flipped"
+    for _ in range(400):
+        at, mask = dice.randrange(len(whole)), 1 << dice.randrange(8)
+        whole[at] ^= mask
+        path.write_bytes(whole)
+        try:
+            storage.read(path)
+            tallybayes.load(path)
+        except ModelFileError:
+            pass
+        whole[at] ^= mask
+
+
+def set_field(*keys: Any) -> Any:
+    """A change of one field: the keys that lead to it, then its new value."""
+    *path, last, value = keys
+
+    def change(record: Any) -> None:
+        for key in path:
+            record = record[key]
+        record[last] = value
+
+    return change
+
+
+COLUMNS = ("tally", "schema", "columns")
+HOSTILE: dict[str, Any] = {
+    "unknown record": set_field("settings", "is", "Popen"),
+    "nameless record": set_field("settings", {"families": {}}),
+    "strange field": set_field("settings", "evil", 1),
+    "alpha of text": set_field("settings", "families", "of", 0, 1, "alpha", "much"),
+    "unseen unknown": set_field("settings", "families", "of", 0, 1, "unseen", "explode"),
+    "prior of nothing": set_field("settings", "prior", "nothing"),
+    "prior of other classes": set_field("settings", "prior", {"is": "map", "of": [["a", 1.0]]}),
+    "no families": set_field("settings", "families", {"is": "map", "of": []}),
+    "a family that is a column": set_field(
+        "settings", "families", "of", 0, 1, {"is": "Column", "name": "a", "kind": "count"}
+    ),
+    "temperature of zero": set_field("settings", "calibration", "temperature", 0.0),
+    "temperature of NaN": set_field("settings", "calibration", "temperature", {"is": "float", "value": "nan"}),
+    "a column twice": set_field(*COLUMNS, 0, "name", "sex"),
+    "an unknown kind": set_field(*COLUMNS, 0, "kind", "ordinal"),
+    "a level twice": set_field(*COLUMNS, 0, "levels", ["a", "a", "b"]),
+    "more levels than counted": set_field(*COLUMNS, 0, "levels", ["a", "b", "c", "d"]),
+    "a level that is a list": set_field(*COLUMNS, 0, "levels", [["a"], "b", "c"]),
+    "endless levels": set_field(*COLUMNS, 0, "levels", {"is": "range", "of": [0, 10**18, 1]}),
+    "endless columns": set_field(*COLUMNS, {"is": "NumberedColumns", "n_columns": 10**18, "kind": "count"}),
+    "a class twice": set_field("tally", "schema", "classes", ["Adelie", "Adelie", "Gentoo"]),
+    "a class too many": set_field("tally", "schema", "classes", ["a", "b", "c", "d"]),
+    "a block of endless columns": set_field(
+        "tally", "blocks", "of", 0, 1, "columns", {"is": "range", "of": [0, 10**18, 1]}
+    ),
+    "a block of strange columns": set_field("tally", "blocks", "of", 0, 1, "columns", {"is": "list", "of": [0, 5, 99]}),
+    "a block of negative columns": set_field(
+        "tally", "blocks", "of", 0, 1, "columns", {"is": "list", "of": [-1, 5, 6]}
+    ),
+    "a block of text": set_field("tally", "blocks", "of", 0, 1, "columns", ["sex"]),
+    "a column in two blocks": set_field("tally", "blocks", "of", 0, 1, "columns", [0, 1, 6]),
+    "the wrong summary": set_field("tally", "blocks", "of", 0, 1, "summary", "is", "Moments"),
+    "an array that is not there": set_field("tally", "class_weight", "name", "nothing"),
+    "an array meant twice": set_field("tally", "class_weight", "name", "model.tally.blocks.gaussian.summary.mean"),
+    "an array that is a number": set_field("tally", "class_weight", 3.0),
+    "a model that is a tally": lambda record: [record.clear(), record.update({"is": "float", "value": "inf"})],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_model_that_makes_no_sense(name: str, good: Any, tmp_path: Path) -> None:
+    refused(changed(good, HOSTILE[name]), tmp_path)
+
+
+SAVED: dict[str, Any] = {
+    "unknown estimator": set_field("estimator", "Popen"),
+    "unknown parameter": set_field("params", "of", 0, 0, "shell"),
+    "a bad parameter": set_field("params", "of", [["alpha", "much"]]),
+    "a method replaced": set_field("fitted", "of", 0, 0, "predict"),
+    "a dunder": set_field("fitted", "of", 0, 0, "__class__"),
+    "another estimator": set_field("estimator", "GaussianNB"),
+    "no classes": set_field("fitted", "of", []),
+    "no mapping": set_field("params", [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_an_estimator_that_makes_no_sense(name: str, good: Any, tmp_path: Path) -> None:
+    path = tmp_path / "hostile"
+    path.write_bytes(changed(good, SAVED[name], "saved"))
+    with pytest.raises(ModelFileError):
+        tallybayes.load(path)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, -np.inf])
+def test_counts_that_cannot_be(value: float, good: Any, tmp_path: Path) -> None:
+    for name, tensor in good[0].items():
+        if name.startswith("model.") and not (value == -1.0 and name.endswith("mean")) and "n_levels" not in name:
+            first = tensor["data_offsets"][0]
+            rest = good[1][:first] + np.float64(value).tobytes() + good[1][first + 8 :]
+            refused(joined(good[0], rest), tmp_path, "cannot have been counted")
+
+
+def test_shapes_that_are_not_there(good: Any, tmp_path: Path) -> None:
+    name = "model.tally.class_weight"
+    for shape in ([10**9, 10], [2**40], [3, 1], [1, 3], [-3], [2**63, 2**63], []):
+        refused(joined({**good[0], name: {**good[0][name], "shape": shape}}, good[1]), tmp_path)
+    refused(joined({**good[0], name: {**good[0][name], "dtype": "I64"}}, good[1]), tmp_path)
+    refused(joined({**good[0], name: {**good[0][name], "dtype": "F8_E5M2"}}, good[1]), tmp_path)
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        tallybayes.load(tmp_path / "missing.tally")
+    with pytest.raises(IsADirectoryError):
+        mixed().save(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------------ whole or not at all
+
+KILLER = """
+import os, random, signal, sys, time
+import numpy as np
+from tallybayes import Tally, families, storage
+
+path, dice = sys.argv[1], random.Random(0)
+models = [Tally.of(np.full((2, 40_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
+storage.write(models[0], path)
+found = []
+for _ in range(200):
+    child = os.fork()
+    if child == 0:
+        while True:
+            for model in reversed(models):
+                storage.write(model, path)
+    time.sleep(dice.random() * 0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    found.append(int(storage.read(path).tally.blocks["multinomial"].summary.count[0, 0]))
+print(len(found), *sorted(set(found)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
+def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
+    """200 times a process that keeps saving is killed at a random moment, and the file is read."""
+    run = subprocess.run(
+        [sys.executable, "-c", KILLER, str(tmp_path / "model.tally")], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.split() == ["200", "1", "2"], run.stderr
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.tally"
+    mixed().save(path)
+    before = path.read_bytes()
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mixed(alpha=3.0).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.tally"]
+
+
+def test_a_link_and_permissions_stay_as_they_are(tmp_path: Path) -> None:
+    path, link = tmp_path / "model.tally", tmp_path / "link"
+    mixed().save(path)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~current_mask()
+    path.chmod(0o640)
+    link.symlink_to(path)
+    mixed(alpha=2.0).save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert tallybayes.load(path).alpha == 2.0
+
+
+def current_mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_what_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"nowhere/a\.tally cannot be written: there is no directory .*nowhere$"
+    ):
+        mixed().save(tmp_path / "nowhere" / "a.tally")
