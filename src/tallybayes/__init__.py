@@ -23,7 +23,7 @@ _HOME = {
     "Tokens": "core.tokens",
     "Model": "storage",
     "Settings": "core.settings",
-    "Tally": "data.sources",
+    "Tally": "data.file_sources",
     "datasets": "data.datasets",
     "em": "learning.em",
     "errors": "errors",

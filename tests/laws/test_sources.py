@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes import NaiveBayes, Tally
 from tallybayes.data.engines import count_lazy
-from tallybayes.data.sources import open_source
+from tallybayes.data.file_sources import open_source
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
 pytestmark = pytest.mark.filterwarnings(  # of the engines

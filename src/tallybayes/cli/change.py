@@ -13,7 +13,7 @@ from typing import Any
 from tallybayes import storage
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, read_model, rows_of, target_of
 from tallybayes.core.model import Model
-from tallybayes.data.sources import Learned, count_file
+from tallybayes.data.file_sources import Learned, count_file
 from tallybayes.errors import SchemaError, UnlearnError
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.storage import Saved

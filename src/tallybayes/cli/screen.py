@@ -18,8 +18,8 @@ from rich.console import Console
 
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
+from tallybayes.data.file_sources import labelled_rows
 from tallybayes.data.files import COMPRESSED, File, open_file
-from tallybayes.data.sources import labelled_rows
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 from tallybayes.storage import Saved, read_all

@@ -7,7 +7,7 @@ from typing import Any
 
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
 from tallybayes.core.schema import plural
-from tallybayes.data.sources import Learned
+from tallybayes.data.file_sources import Learned
 from tallybayes.errors import SettingError
 from tallybayes.estimators._files import learn_into
 from tallybayes.estimators.mixed import NaiveBayes

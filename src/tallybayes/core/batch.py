@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import keys
 from tallybayes.core.schema import Schema
 from tallybayes.errors import DataError
 
@@ -199,6 +200,29 @@ class Labels:
         return np.bincount(self.codes, weights=self.weight, minlength=n_classes).astype(np.float64, copy=False)
 
 
+def keys_of_labels(labels: Labels | None, classes: Any, n_rows: int) -> NDArray[np.uint64]:
+    """The keys that the class and the weight of each row give it."""
+    if labels is None or labels.codes is None:
+        return np.zeros(n_rows, dtype=np.uint64)
+    own = keys.joined(None, keys.keys_of_levels(labels.codes, classes), "class")
+    return own if np.all(labels.weight == 1.0) else keys.joined(own, keys.keys_of_numbers(labels.weight), "weight")
+
+
+def keys_of_matrix(x: Matrix) -> NDArray[np.uint64]:
+    """The keys of the rows of a matrix, all columns together."""
+    with np.errstate(over="ignore"):
+        if isinstance(x, Csr):
+            cells = keys.mixed(keys.keys_of_numbers(x.data) + keys.mixed(x.column.astype(np.uint64)))
+            cells[x.data == 0] = 0  # a stored zero is a zero
+            total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)))
+            return total[x.start[1:]] - total[x.start[:-1]]
+        matrix = x.matrix if isinstance(x, Codes) else x
+        total = np.zeros(matrix.shape[0], dtype=np.uint64)
+        for j in range(matrix.shape[1]):
+            total += keys.mixed(keys.keys_of_numbers(matrix[:, j]) + keys.mixed(np.uint64(j)))
+        return total
+
+
 class Rows(Protocol):
     """Rows that can be counted or scored, a range at a time."""
 
@@ -214,13 +238,14 @@ class Rows(Protocol):
     def size(self) -> int: ...
     def rows(self, first: int, last: int) -> Batch: ...
     def take(self, rows: NDArray[Any]) -> Self: ...
+    def keys(self) -> NDArray[np.uint64]: ...  # (n,) by what the rows hold, see `core.keys`
 
 
 SomeRows = TypeVar("SomeRows", bound=Rows)
 
 
-def thinned(rows: SomeRows, most: int) -> SomeRows:
-    """At most so many of the rows, evenly spread."""
+def every_nth(rows: SomeRows, most: int) -> SomeRows:
+    """At most so many of the rows, evenly spread: of rows in the order of their keys, a random draw."""
     step = max(1, -(-rows.n_rows // most))
     return rows if step == 1 else rows.take(np.arange(0, rows.n_rows, step))
 
@@ -266,6 +291,13 @@ class Batch:
         return replace(
             self, blocks=blocks, n_rows=len(rows), labels=None if self.labels is None else self.labels.take(rows)
         )
+
+    def keys(self) -> NDArray[np.uint64]:
+        """A key (n,) for each row, by its cells, its label and its weight."""
+        total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+        for name, block in self.blocks.items():
+            total = keys.joined(total, keys_of_matrix(block.x), name)
+        return total
 
     @property
     def size(self) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +20,12 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
 from tallybayes.core.documents import Texts
 from tallybayes.core.family import for_columns, quiet_log
+from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Schema, plural
-from tallybayes.core.settings import Prior, Settings
+from tallybayes.core.settings import APART, Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
 from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 
@@ -40,6 +41,8 @@ class Model(Exports):
     ----------
     settings : Settings
     tally : Tally
+    provenance : Provenance, optional
+        How the model came about.
 
     Examples
     --------
@@ -51,12 +54,13 @@ class Model(Exports):
 
     settings: Settings
     tally: Tally
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self.settings.families)}; {self.tally})"
 
-    def __reduce__(self) -> tuple[type[Model], tuple[Settings, Tally]]:
-        return Model, (self.settings, self.tally)  # parameters are estimated again where it is unpickled
+    def __reduce__(self) -> tuple[type[Model], tuple[Settings, Tally, Provenance]]:
+        return Model, (self.settings, self.tally, self.provenance)  # parameters are estimated again elsewhere
 
     @property
     def schema(self) -> Schema:
@@ -136,13 +140,73 @@ class Model(Exports):
 
     # ------------------------------------------------------------------------------------------ learning
 
-    def learn(self, batch: Rows, n_jobs: int | None = None) -> Model:
-        """Return the model that has also seen these rows; new classes and levels are united by name."""
-        return replace(self, tally=self.tally + count(batch, self.settings.families, n_jobs))
+    def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
+        """Return the model that has also seen these rows; new classes and levels are united by name.
+
+        With a decay below 1 the rows learned before count less.
+        """
+        self.provenance.refuse_guesses("learning more rows")
+        return self.with_rows(count(batch, self.settings.families, n_jobs), batch.n_rows, decay=decay)
+
+    def with_rows(self, counted: Tally, n_rows: int, *, decay: float = 1.0) -> Model:
+        """The same with rows that were counted elsewhere, as this model counts them."""
+        self.provenance.refuse_guesses("learning more rows")
+        past = self.tally if decay == 1.0 else self.tally * decay
+        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
-        return replace(self, tally=self.tally - count(batch, self.settings.families, n_jobs))
+        self.provenance.refuse_guesses("unlearning")
+        return self.without_rows(count(batch, self.settings.families, n_jobs), batch.n_rows)
+
+    def without_rows(self, counted: Tally, n_rows: int) -> Model:
+        """The same without rows that were counted elsewhere, as this model counts them."""
+        self.provenance.refuse_guesses("unlearning")
+        left = (self.tally - counted).trimmed()
+        return replace(self, tally=left, provenance=self.provenance.plus(-n_rows))
+
+    def __add__(self, other: Model) -> Model:
+        """Return the model that has learned the rows of both; weights are averaged by rows.
+
+        A calibration was fitted to the rows of one of them, and is left out where both have rows.
+        """
+        if not isinstance(other, Model):
+            return NotImplemented
+        for each in (self, other):
+            each.provenance.refuse_guesses("adding models")
+        if self._reading != other._reading:
+            raise SettingError(APART)
+        tally = self.tally + other.tally
+        mine, theirs = float(self.tally.class_weight.sum()), float(other.tally.class_weight.sum())
+        settings = self.settings.joined(other.settings, theirs / (mine + theirs) if mine + theirs else 0.0)
+        if mine and theirs:
+            settings = replace(settings, calibration=None)
+        return Model(settings, tally, self.provenance.plus(other.provenance.rows))
+
+    @property
+    def _reading(self) -> dict[str, tuple[str, list[str]]]:
+        """The family of each block and the columns that it reads: tallies of other readings do not add up."""
+        names = self.schema.names
+        return {
+            block: (self.settings.families[block].name, [names[c] for c in each.columns])
+            for block, each in self.tally.blocks.items()
+        }
+
+    def blank(self) -> Model:
+        """Return a model that reads rows as this one does and has learned none: others can count for it."""
+        return replace(self, tally=self.tally * 0.0, provenance=replace(self.provenance, rows=0, unlabelled=0))
+
+    def select(self, names: Sequence[str]) -> Model:
+        """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
+        kept = set(names)
+        columns = self.schema.columns
+        pairs = [c.name for c in columns if c.parts and {part.name for part in c.parts} <= kept]
+        tally, families = self.tally.select([*names, *pairs]), {}
+        for name in tally.blocks:
+            within = [j for j, c in enumerate(self.tally.blocks[name].columns) if columns[c].name in {*kept, *pairs}]
+            families[name] = for_columns(self.settings.families[name], within)
+        settings = replace(self.settings, families=families, calibration=None)
+        return replace(self, settings=settings, tally=tally)
 
     # ------------------------------------------------------------------------------------------ scoring
 
@@ -211,21 +275,7 @@ class Model(Exports):
             verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
             said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
             parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
-        return self._heard(parts)
-
-    @cached_property
-    def _times(self) -> Array | None:
-        """How many times as much of each column a class hears as the others (K, D)."""
-        given = self.settings.weights
-        return None if given is None or given.by_class is None else given.by_class.among(self.schema)
-
-    def _heard(self, parts: Array) -> Array:
-        """Evidence (n, K, D) as each class hears it: centred over the classes where they hear differently much."""
-        if self._times is None:
-            return parts
-        impossible = np.isneginf(parts)
-        centred = parts - np.where(impossible, 0.0, parts).mean(axis=1, keepdims=True)
-        return np.where(impossible, -np.inf, np.where(impossible, 0.0, centred) * self._times)
+        return parts
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
@@ -261,9 +311,6 @@ class Model(Exports):
 
     def _evidence_without(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row."""
-        if self._times is not None:
-            said = self.contributions_without(part) * self.column_weights
-            return np.ascontiguousarray(self._heard(said).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             assert part.labels is not None
@@ -323,8 +370,6 @@ class Model(Exports):
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
-        if self._times is not None:
-            return np.ascontiguousarray(self.contributions(part).sum(axis=2))
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs

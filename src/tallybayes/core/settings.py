@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -51,33 +51,6 @@ class WordWeights:
 
 
 @dataclass(frozen=True)
-class ClassWeights:
-    """How many times as much of each column one class hears as the others: evidence is centred over the classes first.
-
-    Parameters
-    ----------
-    columns, classes : tuple
-        Names of the columns, and labels.
-    times : ndarray of shape (n_classes, n_columns)
-        1 where a class hears what the column's weight says.
-    """
-
-    columns: tuple[str, ...]
-    classes: tuple[Level, ...]
-    times: Array
-
-    def among(self, schema: Schema) -> Array:
-        """The times (K, D) of all classes and columns of a schema; those that are not named hear once."""
-        times = np.ones((len(schema.classes), len(schema.columns)))
-        rows = [schema.classes.index(label) for label in self.classes]
-        place = {name: p for p, name in enumerate(schema.names)}
-        times[np.ix_(rows, [place[name] for name in self.columns if name in place])] = self.times[
-            :, [j for j, name in enumerate(self.columns) if name in place]
-        ]
-        return times
-
-
-@dataclass(frozen=True)
 class EvidenceWeights:
     """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
 
@@ -89,14 +62,21 @@ class EvidenceWeights:
         The weight of the log prior of the rows that were learned.
     words : mapping of str to WordWeights
         Of texts, the weights of single words, instead of that of the column.
-    by_class : ClassWeights, optional
-        Where the classes hear differently much of a column.
     """
 
     columns: Mapping[str, float]
     prior: float = 1.0
     words: Mapping[str, WordWeights] = field(default_factory=dict)
-    by_class: ClassWeights | None = None
+
+    def mean(self, other: EvidenceWeights, share: float) -> EvidenceWeights:
+        """The weights in between, where the other's table has this share of the rows."""
+
+        def between(a: float, b: float) -> float:
+            return a + share * (b - a)
+
+        names = {**dict.fromkeys(self.columns), **dict.fromkeys(other.columns)}
+        columns = {n: between(self.columns.get(n, 1.0), other.columns.get(n, 1.0)) for n in names}
+        return replace(self, columns=columns, prior=between(self.prior, other.prior))
 
     def __repr__(self) -> str:
         return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
@@ -126,6 +106,14 @@ class Settings:
     calibration: Calibration | None = None
     weights: EvidenceWeights | None = None
 
+    def joined(self, other: Settings, share: float) -> Settings:
+        """The settings of two tables together, of which the other has this share of the rows."""
+        if self.prior != other.prior or self.prior_alpha != other.prior_alpha:
+            raise SettingError("only models with the same prior and prior_alpha add; set both alike with with_prior")
+        if self.weights is None or other.weights is None:
+            return self if other.weights is None else replace(self, weights=other.weights)
+        return replace(self, weights=self.weights.mean(other.weights, share))
+
     def log_prior(self, schema: Schema, class_weight: Array) -> Array:
         """Log P(y), shape (…, K), for class weights of that shape."""
         n_classes = len(schema.classes)
@@ -144,6 +132,12 @@ class Settings:
                 f"prior must be 'empirical', 'uniform' or a mapping of class to probability, not {self.prior!r}"
             )
         return np.broadcast_to(quiet_log(prior), class_weight.shape)
+
+
+APART = (  # what is said where two models cannot be added
+    "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
+    "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True"
+)
 
 
 def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:

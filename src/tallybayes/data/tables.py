@@ -12,7 +12,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix
+from tallybayes.core import keys
+from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.tally import cell_grid
 from tallybayes.data.arrays import is_sparse
@@ -161,6 +162,16 @@ def profile(name: str, values: Values | Profile) -> Profile:
     return replace(seen, low=low, high=high, numbered=numbered)
 
 
+def value_keys(values: Values) -> NDArray[np.uint64]:
+    """The keys of the cells of a column: the same for the same value, whatever holds it."""
+    if values.storage in ("number", "integer", "boolean"):
+        return keys.keys_of_numbers(values.numbers(0, len(values)))
+    if values.storage != "text":
+        return np.zeros(len(values), dtype=np.uint64)
+    levels = values.distinct()
+    return keys.keys_of_levels(values.codes(0, len(values), levels), levels)
+
+
 @dataclass(frozen=True)
 class TableBatch:
     """A table ready to be counted or scored; matrices are made for a range of rows at a time.
@@ -207,6 +218,14 @@ class TableBatch:
         return replace(
             self, table=self.table.take(rows), labels=None if self.labels is None else self.labels.take(rows)
         )
+
+    def keys(self) -> NDArray[np.uint64]:
+        """A key (n,) for each row, by the columns that are evidence, its label and its weight."""
+        total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+        for column in self.schema.columns:
+            if column.kind not in ("ignored", "pair") and column.name in self.table.columns:
+                total = keys.joined(total, value_keys(self.table.columns[column.name]), column.name)
+        return total
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [self.schema.columns[p] for p in places]

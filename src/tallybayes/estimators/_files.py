@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tallybayes.data.engines import Lazy
+from tallybayes.data.file_sources import Learned, learn_file, open_source, recounted
 from tallybayes.data.files import Progress
-from tallybayes.data.sources import Learned, learn_file, open_source, recounted
 from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import unchanged_on_error, warn_of_many_classes
 from tallybayes.learning import refinement as planning

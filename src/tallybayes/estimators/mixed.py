@@ -21,7 +21,7 @@ from tallybayes.core.schema import Schema, plural, united
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import split_target
-from tallybayes.data.sources import is_source
+from tallybayes.data.file_sources import is_source
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.estimators._answers import AnswersOfTables

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Array, thinned
+from tallybayes.core.batch import Array, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
@@ -19,30 +19,30 @@ from tallybayes.families import FAMILIES, Family, Gaussian, Hierarchical
 from tallybayes.learning.bins import fine_edges
 from tallybayes.learning.candidates import Choice, Judge, candidates, choose, described
 from tallybayes.learning.evidence import JUDGED_ROWS
-from tallybayes.learning.plan import NUMERIC, Plan
-from tallybayes.learning.reading import Reading, Wishes
+from tallybayes.learning.options import Options
+from tallybayes.learning.reading import Reading, places_of, settings_of
+from tallybayes.learning.textbook import NUMERIC, Given, given_families
 
 
-def read_columns(batch: TableBatch, base: Settings, wishes: Wishes, n_jobs: int | None) -> Reading:
+def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading:
     """Choose the family of every column and count the rows by it."""
-    trials, numeric = _Trials.of(batch, wishes), _numeric(base)
+    trials, numeric = _Trials.of(batch, given_families(batch.schema, base, options)), _numeric(base)
     tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
-    tally = count(rows, counting, n_jobs)
-    sample = thinned(rows, JUDGED_ROWS)
+    tally = count(rows, counting, options.n_jobs)
+    sample = every_nth(rows, JUDGED_ROWS)
     assert sample.labels is not None
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
     judge = Judge(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
     choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.names.items()}
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
     families = {**trials.settled, **chosen}
-    plan = Plan(families)
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
     final = Schema(read, batch.schema.classes)
-    blocks = {name: _taken(tally, name, at) for name, at in plan.places(final).items()}
-    model = Model(plan.settings(final, base), Tally(final, tally.class_weight, blocks))
+    blocks = {name: _taken(tally, name, at) for name, at in places_of(families, final).items()}
+    model = Model(settings_of(families, final, base), Tally(final, tally.class_weight, blocks))
     fine = {p: _fine_counts(tally, p) for p, column in enumerate(trials.columns) if column.edges is not None}
-    return Reading(plan, model, fine)
+    return Reading(families, model, fine)
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class _Trials:
     names: Mapping[int, list[str]]  # families to be tried, by position
 
     @classmethod
-    def of(cls, batch: TableBatch, wishes: Wishes) -> _Trials:
-        told = {name: _on_its_own(family) for name, family in (wishes.told or {}).items()}
+    def of(cls, batch: TableBatch, given: Given) -> _Trials:
+        known = {name: _on_its_own(family) for name, family in given.families.items()}
         columns: list[Column] = []
         settled: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
             if column.kind != "ignored":
-                if column.name in told:
-                    settled[column.name] = told[column.name]
+                if column.name in known:
+                    settled[column.name] = known[column.name]
                 elif column.kind == "numeric":
-                    names[p] = _tried(batch, column, wishes.numeric)
+                    names[p] = _tried(batch, column, given.numeric)
                 elif column.kind not in ("category", "boolean"):
                     settled[column.name] = FAMILIES[FAMILY_OF_KIND[column.kind]]()
-                elif wishes.category is not None:
-                    settled[column.name] = wishes.category
+                elif given.category is not None:
+                    settled[column.name] = given.category
                 else:
                     names[p] = ["hierarchical"]
             columns.append(_with_fine_edges(batch, column, settled.get(column.name), names.get(p, [])))

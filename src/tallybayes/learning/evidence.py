@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.data.tables import TableBatch
 
@@ -51,16 +52,8 @@ class LeftOut:
         return self.take(slice(None, None, max(1, -(-len(self.codes) // JUDGED_ROWS))))
 
     def folds(self, n_folds: int) -> NDArray[np.intp]:
-        """A fold (n,) for each row, every one with its share of each class and of what is hard to tell.
-
-        By what the rows say and not by where they stand, so that a table in another order is read in the same way.
-        """
-        flat = self.terms.reshape(len(self.codes), -1)
-        total = flat.sum(axis=1, dtype=np.float64)
-        places = np.einsum("nd,d->n", flat, np.arange(1.0, flat.shape[1] + 1.0))  # tells rows of one total apart
-        fold = np.empty(len(flat), dtype=np.intp)
-        fold[np.lexsort((places, total, self.codes))] = np.arange(len(flat)) % n_folds
-        return fold
+        """A fold (n,) for each row, every one with its share of each class; the rows are in the order of their keys."""
+        return stratified_folds(self.codes, n_folds)
 
     def joined(self, more: LeftOut) -> LeftOut:
         """The same rows with the columns of both."""

@@ -1,4 +1,4 @@
-"""A table read with pairs: those that were told, or those that improve leave-one-out."""
+"""A table read with pairs: those that were given, or those that improve leave-one-out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tallybayes.errors import SettingError
 from tallybayes.families import Family, Pair
 from tallybayes.learning.columns import fine_edges_of
 from tallybayes.learning.evidence import LeftOut, left_out
-from tallybayes.learning.plan import Plan
-from tallybayes.learning.reading import Reading, Wishes
+from tallybayes.learning.options import Options
+from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.screening import (
     MOST_COLUMNS,
     Candidate,
@@ -31,43 +31,41 @@ from tallybayes.learning.screening import (
     screened,
     with_reason,
 )
-from tallybayes.learning.weights import Weighed, heard, held_out_losses, is_better, learn
+from tallybayes.learning.weights import Weighted, column_weights, held_out_losses, is_better, learn
 
 NO_WEIGHT = 1e-3  # pairs that were found and weigh less are left out
-TOLD_STRENGTH = 8.0  # of the smoothing of pairs that were told
+GIVEN_STRENGTH = 8.0  # of the smoothing of pairs that were given
 
 
-def with_pairs(read: Reading, weighed: Weighed, batch: TableBatch, wishes: Wishes, n_jobs: int | None) -> Reading:
+def with_pairs(read: Reading, weighted: Weighted, batch: TableBatch, options: Options) -> Reading:
     """How the table is read with pairs, and with weights for all columns; without both if no pair improves it."""
-    grid = _grid(read, batch, weighed.sample)
+    grid = _grid(read, batch, weighted.sample)
     if grid is None:
         return read
-    told = wishes.told_pairs is not None
-    found = _told(read.model, grid, wishes) if told else _found(grid, weighed, wishes.most_pairs)
+    given = options.given_pairs is not None
+    found = _given(read.model, grid, options) if given else _found(grid, weighted, options.most_pairs)
     if not found:
         return read
-    pairs = _Pairs.counted(grid, found, batch, read.model, n_jobs)
-    joint = weighed.rows.joined(left_out(pairs.model, weighed.sample, pairs.places, range(len(found))))
-    weights = _weights(joint, weighed, must=told)
+    pairs = _Pairs.counted(grid, found, batch, read.model, options.n_jobs)
+    joint = weighted.rows.joined(left_out(pairs.model, weighted.sample, pairs.places, range(len(found))))
+    weights = _weights(joint, weighted, must=given)
     if weights is None:
         return read.noted("pairs would not improve leave-one-out log loss: none")
-    first = len(weighed.names) + 1
-    kept = [name for name, w in zip(pairs.names, weights[first:], strict=True) if told or w > NO_WEIGHT]
+    first = len(weighted.names) + 1
+    kept = [name for name, w in zip(pairs.names, weights[first:], strict=True) if given or w > NO_WEIGHT]
     n_parts = len(grid.parts)
     note = (
         f"{plural(len(kept), 'pair')} of {plural(n_parts * (n_parts - 1) // 2, 'candidate')}; "
-        f"weights learned from {plural(weighed.sample.n_rows, 'row')}"
+        f"weights learned from {plural(weighted.sample.n_rows, 'row')}"
     )
     by_name = dict(zip(pairs.names, weights[first:].tolist(), strict=True))
-    of_all = heard(read.model, weighed.names, weights) | {name: by_name[name] for name in kept}
-    plan = Plan(
-        {**read.plan.families, **{name: pairs.families[name] for name in kept}},
-        EvidenceWeights(of_all, float(weights[0])),
-        (*read.plan.notes, note),
-        _lost(joint, weights, [*weighed.names, *pairs.names], {*weighed.names, *kept}),
-    )
+    of_all = column_weights(read.model, weighted.names, weights) | {name: by_name[name] for name in kept}
+    families = {**read.families, **{name: pairs.families[name] for name in kept}}
     tally = pairs.joined(read.model.tally, kept)
-    return replace(read, plan=plan, model=Model(plan.settings(tally.schema, read.model.settings), tally))
+    model = replace(read.model, settings=settings_of(families, tally.schema, read.model.settings), tally=tally)
+    importance = _importance(joint, weights, [*weighted.names, *pairs.names], {*weighted.names, *kept})
+    found_so = replace(read, families=families, model=model).ranked(importance)
+    return found_so.weighted(EvidenceWeights(of_all, float(weights[0])), note)
 
 
 # ---------------------------------------------------------------------------------------------- which pairs
@@ -94,37 +92,37 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
     return part if part.n_cells > 1 else None
 
 
-def _found(grid: Grid, weighed: Weighed, most: int) -> list[Candidate]:
+def _found(grid: Grid, weighted: Weighted, most: int) -> list[Candidate]:
     """The pairs of the most telling columns that promise to gain something."""
-    alone = _alone_losses(weighed)
+    alone = _alone_losses(weighted)
     telling = sorted(range(len(grid.parts)), key=lambda i: alone[grid.parts[i].name])[:MOST_COLUMNS]
-    found = screened(grid, weighed.rows.log_posterior(weighed.weights), sorted(telling), most)
+    found = screened(grid, weighted.rows.log_posterior(weighted.weights), sorted(telling), most)
     # In the order of the columns, so that tables in which the same pairs tell can be added.
     return sorted(found, key=lambda c: (c.left, c.right))
 
 
-def _alone_losses(weighed: Weighed) -> dict[str, float]:
+def _alone_losses(weighted: Weighted) -> dict[str, float]:
     """Mean loss of each column's evidence by itself."""
-    few = weighed.rows.take(slice(None, None, max(1, len(weighed.rows.codes) // 5000)))
+    few = weighted.rows.take(slice(None, None, max(1, len(weighted.rows.codes) // 5000)))
     found = {}
-    for d, name in enumerate(weighed.names):
+    for d, name in enumerate(weighted.names):
         weights = np.zeros(few.n_terms)
         weights[[0, d + 1]] = 1.0
         found[name] = float(few.losses(weights).mean())
     return found
 
 
-def _told(model: Model, grid: Grid, wishes: Wishes) -> list[Candidate]:
-    """The pairs that were told."""
-    pairs = wishes.told_pairs or ()
-    found = [_told_pair(pair, model.schema.names, [part.name for part in grid.parts]) for pair in pairs]
+def _given(model: Model, grid: Grid, options: Options) -> list[Candidate]:
+    """The pairs that were given."""
+    pairs = options.given_pairs or ()
+    found = [_given_pair(pair, model.schema.names, [part.name for part in grid.parts]) for pair in pairs]
     twice = [pair for i, pair in enumerate(pairs) if set(pair) in map(set, pairs[:i])]
     if twice:
         raise SettingError(f"pairs names {twice[0]!r} twice")
     return found
 
 
-def _told_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str]) -> Candidate:
+def _given_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str]) -> Candidate:
     if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
         raise SettingError(f"a pair is two different columns, such as ('age', 'sex'), not {pair!r}")
     for name in pair:
@@ -132,30 +130,30 @@ def _told_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str])
             raise SettingError(f"pairs names the column {name!r}, but the table has {', '.join(names[:20])}")
         if name not in paired:
             raise SettingError(f"pairs names the column {name!r}, which is no evidence or has a single level")
-    return Candidate(paired.index(pair[0]), paired.index(pair[1]), TOLD_STRENGTH, 0.0)
+    return Candidate(paired.index(pair[0]), paired.index(pair[1]), GIVEN_STRENGTH, 0.0)
 
 
 # ---------------------------------------------------------------------------------------------- what they weigh
 
 
-def _weights(joint: LeftOut, weighed: Weighed, must: bool) -> Array | None:
+def _weights(joint: LeftOut, weighted: Weighted, must: bool) -> Array | None:
     """Weights of the prior, the columns and the pairs; None if pairs are not better than none and need not be had.
 
-    Where no weights of columns were kept, the columns stay as they are and only the pairs are weighed.
+    Where no weights of columns were kept, the columns stay as they are and only the pairs are weighted.
     """
-    n, n_pairs = len(weighed.weights), joint.n_terms - len(weighed.weights)
+    n, n_pairs = len(weighted.weights), joint.n_terms - len(weighted.weights)
     centre = np.concatenate((np.ones(n), np.zeros(n_pairs)))
-    start = np.concatenate((weighed.weights, np.zeros(n_pairs)))
-    fixed = None if weighed.kept else n
+    start = np.concatenate((weighted.weights, np.zeros(n_pairs)))
+    fixed = None if weighted.kept else n
     if not must:
         judged = joint.judged()
-        after = held_out_losses(judged, centre, weighed.pull, start, fixed)
-        if not is_better(weighed.losses, after, judged.weight):
+        after = held_out_losses(judged, centre, weighted.pull, start, fixed)
+        if not is_better(weighted.losses, after, judged.weight):
             return None
-    return learn(joint, centre, start, weighed.pull, fixed)
+    return learn(joint, centre, start, weighted.pull, fixed)
 
 
-def _lost(joint: LeftOut, weights: Array, names: list[str], of: set[str]) -> dict[str, float]:
+def _importance(joint: LeftOut, weights: Array, names: list[str], of: set[str]) -> dict[str, float]:
     """How much loss rises without each of some columns and pairs."""
     rises = joint.judged().lost_without(weights)[1:].tolist()
     return {name: rise for name, rise in zip(names, rises, strict=True) if name in of}
@@ -174,8 +172,9 @@ class _Pairs:
         words, parts = joining_words(base.schema.names), grid.parts
         columns = tuple(with_reason(pair_column(parts[c.left], parts[c.right], words), c.gain) for c in found)
         families: dict[str, Any] = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
-        plan, schema = Plan(families), Schema(columns, base.schema.classes)
-        settings, places = plan.settings(schema, base.settings), plan.places(schema)
+        schema = Schema(columns, base.schema.classes)
+        settings = replace(settings_of(families, schema, base.settings), weights=None)
+        places = places_of(families, schema)
         tally = count(replace(batch, schema=schema, places=places), settings.families, n_jobs)
         return cls(families, Model(settings, tally), places)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import thinned
+from tallybayes.core.batch import every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.evidence import left_out
-from tallybayes.learning.reading import Reading
+from tallybayes.learning.reading import Reading, settings_of
 from tallybayes.learning.weights import learn
 
 ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # that are tried
@@ -27,11 +27,11 @@ def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: st
     Each is judged with the weights of the prior and of the text that suit it: what they are does not change the order
     of the words, and they are learned afterwards anyhow.
     """
-    plan, model, family = read.plan, read.model, read.plan.families[text]
+    model, family = read.model, read.families[text]
     if getattr(family, "idf", False):  # one row changes the weight of every word, so that none can be left out
         return read
     p = model.schema.names.index(text)
-    few = thinned(sample, max(300, TEXT_JUDGED // model.n_classes))
+    few = every_nth(sample, max(300, TEXT_JUDGED // model.n_classes))
     place = block_of(model.schema.columns[p], family.name)
     alone = _only(model.tally, p, place)
 
@@ -45,8 +45,9 @@ def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: st
             return np.inf
         return float((rows.weight * rows.losses(learn(rows, np.ones(rows.n_terms)))).sum())
 
-    chosen = replace(plan, families={**plan.families, text: with_alpha(min(ALPHAS, key=loss))})
-    return replace(read, plan=chosen, model=Model(chosen.settings(model.schema, base), model.tally))
+    families = {**read.families, text: with_alpha(min(ALPHAS, key=loss))}
+    settings = settings_of(families, model.schema, model.settings)
+    return replace(read, families=families, model=replace(model, settings=settings))
 
 
 def _only(tally: Tally, column: int, block: str) -> Tally:

@@ -1,61 +1,68 @@
-"""The two records that a plan is made with: what the user wants, and how the table is read so far."""
+"""How a table is read so far: the record that learning passes on from one choice to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.family import Family
 from tallybayes.core.model import Model
-from tallybayes.core.settings import EvidenceWeights
-from tallybayes.families import Family
-from tallybayes.learning.plan import Plan
+from tallybayes.core.schema import Schema, block_of
+from tallybayes.core.settings import EvidenceWeights, Settings
 
-MOST_PAIRS = 100  # where it is not told how many
-
-Weights = Literal["auto", "learn", "words", "classes"] | None
-Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the user wants of a plan."""
-
-    numeric: str = "auto"  # the family of numbers, or "auto"
-    category: Family | None = None  # the family of categories; None for the pooled one that leave-one-out prefers
-    told: Mapping[str, Family] | None = None  # families of single columns
-    weights: Weights = "auto"
-    pairs: Pairs = "auto"
-    smoothed: frozenset[str] = frozenset()  # texts whose pseudocount is to be chosen
-
-    @property
-    def told_pairs(self) -> Sequence[tuple[str, str]] | None:
-        """The pairs by name; None where they are to be found."""
-        return None if isinstance(self.pairs, (str, int)) else self.pairs
-
-    @property
-    def most_pairs(self) -> int:
-        """How many pairs there may be."""
-        if isinstance(self.pairs, int):
-            return self.pairs
-        return MOST_PAIRS if self.told_pairs is None else len(self.told_pairs)
+BY_COLUMN = ("alpha", "strength", "bandwidth")  # settings that a block may have one of for each column
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read so far, and the model that has learned it so."""
+    """The family of each column, pairs included, and the model that has learned the sample so."""
 
-    plan: Plan
+    families: Mapping[str, Family]  # by column
     model: Model
     fine: Mapping[int, Array] = field(default_factory=dict)  # fine counts (B, K) of numbers, by position
 
     def noted(self, note: str) -> Reading:
-        """The same, with a remark for people."""
-        return replace(self, plan=replace(self.plan, notes=(*self.plan.notes, note)))
+        """The same, with a note for people."""
+        return replace(self, model=replace(self.model, provenance=self.model.provenance.noted(note)))
 
-    def weighed(self, weights: EvidenceWeights, note: str) -> Reading:
-        """The same with other weights, and a remark on them."""
+    def weighted(self, weights: EvidenceWeights, note: str) -> Reading:
+        """The same with other weights, and a note on them."""
         settings = replace(self.model.settings, weights=weights)
-        changed = replace(self, plan=replace(self.plan, weights=weights), model=replace(self.model, settings=settings))
-        return changed.noted(note)
+        return replace(self, model=replace(self.model, settings=settings)).noted(note)
+
+    def ranked(self, importance: Mapping[str, float]) -> Reading:
+        """The same with how much log loss rises without each column."""
+        provenance = replace(self.model.provenance, importance=dict(importance))
+        return replace(self, model=replace(self.model, provenance=provenance))
+
+
+def places_of(families: Mapping[str, Family], schema: Schema) -> dict[str, list[int]]:
+    """Which columns each block reads, by position, from the family of each column."""
+    found: dict[str, list[int]] = {}
+    for p, column in enumerate(schema.columns):
+        if column.name in families:
+            found.setdefault(block_of(column, families[column.name].name), []).append(p)
+    return found
+
+
+def settings_of(families: Mapping[str, Family], schema: Schema, base: Settings) -> Settings:
+    """How the tally of such columns is to be read."""
+    places = places_of(families, schema).items()
+    return replace(
+        base, families={block: joined([families[schema.columns[p].name] for p in at]) for block, at in places}
+    )
+
+
+def joined(families: list[Any]) -> Family:
+    """One family for a block from those of its columns: settings that may differ become a list."""
+    first = families[0]
+    lists = {
+        f.name: tuple(float(np.ravel(getattr(each, f.name))[0]) for each in families)
+        for f in fields(first)
+        if f.name in BY_COLUMN and first.name != "zero_inflated"
+    }
+    return replace(first, **lists) if lists else first

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Rows, thinned
+from tallybayes.core.batch import Array, Rows, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.tally import count
 from tallybayes.errors import DataError
@@ -58,7 +58,7 @@ def best_alpha(model: Model, block: str, batch: Rows, n_jobs: int | None = None)
     """
     from scipy.optimize import minimize_scalar  # slow to import and seldom needed
 
-    rows = thinned(batch, MOST_ROWS)
+    rows = every_nth(batch, MOST_ROWS)
     judged, codes, weight = _judged(model, rows)
     if not judged.any():
         return 1.0
@@ -100,7 +100,7 @@ def best_document_length(
     length : float or None
     model : Model
     """
-    rows = thinned(batch, MOST_ROWS)
+    rows = every_nth(batch, MOST_ROWS)
     _, codes, weight = _judged(model, rows)
     own = np.arange(rows.n_rows), codes
 

@@ -9,7 +9,7 @@ steps; λ keeps it finite.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data.tables import TableBatch
 from tallybayes.families import DOCUMENTS
 from tallybayes.learning.evidence import LeftOut, losses_of
-from tallybayes.learning.reading import Reading, Weights
+from tallybayes.learning.options import Weights
+from tallybayes.learning.reading import Reading
 
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
@@ -117,7 +118,7 @@ def is_better(before: Array, after: Array, weight: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Weighted:
     """Weights of the columns, the rows that they were learned from, and whether they are worth keeping."""
 
     names: Sequence[str]  # of the columns, P
@@ -129,7 +130,7 @@ class Weighed:
     losses: Array  # of the rows that they were judged on
 
     @classmethod
-    def learned(cls, names: Sequence[str], sample: TableBatch, rows: LeftOut, wanted: Weights) -> Weighed:
+    def learned(cls, names: Sequence[str], sample: TableBatch, rows: LeftOut, wanted: Weights) -> Weighted:
         """Learn weights if they are wanted, and keep them if they must be, or are better than none."""
         ones, few = np.ones(rows.n_terms), rows.judged()
         plain = few.losses(ones)
@@ -142,17 +143,17 @@ class Weighed:
         return cls(names, sample, rows, learn(rows, ones, pull=pull), True, pull, held_out)
 
 
-def with_weights(read: Reading, weighed: Weighed) -> Reading:
-    """How the table is read with the weights, if they are kept; in any case what each column tells."""
-    rises = weighed.rows.judged().lost_without(weighed.weights)[1:].tolist()
-    read = replace(read, plan=replace(read.plan, lost=dict(zip(weighed.names, rises, strict=True))))
-    if not weighed.kept:
+def with_weights(read: Reading, weighted: Weighted) -> Reading:
+    """How the table is read with the weights, if they are kept; in any case how important each column is."""
+    rises = weighted.rows.judged().lost_without(weighted.weights)[1:].tolist()
+    read = read.ranked(dict(zip(weighted.names, rises, strict=True)))
+    if not weighted.kept:
         return read.noted("weights would not improve leave-one-out log loss: none")
-    weights = EvidenceWeights(heard(read.model, weighed.names, weighed.weights), float(weighed.weights[0]))
-    return read.weighed(weights, f"weights learned from {plural(weighed.sample.n_rows, 'row')}")
+    weights = EvidenceWeights(column_weights(read.model, weighted.names, weighted.weights), float(weighted.weights[0]))
+    return read.weighted(weights, f"weights learned from {plural(weighted.sample.n_rows, 'row')}")
 
 
-def heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
+def column_weights(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
     """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
     found = dict(zip(names, weights[1:].tolist(), strict=False))
     for name in DOCUMENTS & set(model.tally.blocks):

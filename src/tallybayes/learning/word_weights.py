@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, heard, thinned
+from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, every_nth, heard
 from tallybayes.core.model import WORDY, Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import WordWeights
@@ -24,7 +24,7 @@ from tallybayes.core.tokens import Vocabulary
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.learning.evidence import LEARNED_ROWS
-from tallybayes.learning.reading import Reading
+from tallybayes.learning.reading import Reading, places_of
 
 PULL = 1.0  # λ: a weight that is off by its own size costs half a nat
 MOST_TERMS = 100_000_000  # of evidence, in float32
@@ -94,7 +94,7 @@ def with_word_weights(read: Reading, batch: TableBatch, block: str, n_jobs: int 
     model, given = read.model, read.model.settings.weights
     assert given is not None
     text = model.texts[block]
-    rows = replace(batch, schema=model.schema, places=read.plan.places(model.schema))
+    rows = replace(batch, schema=model.schema, places=places_of(read.families, model.schema))
     evidence = _word_evidence(model, rows, block)
     usual = given.columns[text.name]
     learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
@@ -106,12 +106,12 @@ def with_word_weights(read: Reading, batch: TableBatch, block: str, n_jobs: int 
         levels, weights = levels.select(changed), weights[changed]
     note = f"weights of {plural(len(weights), 'word')} of {text.name!r}, from {plural(evidence.x.shape[0], 'row')}"
     words = {**given.words, text.name: WordWeights(levels, weights)}
-    return read.weighed(replace(given, prior=prior, words=words), note)
+    return read.weighted(replace(given, prior=prior, words=words), note)
 
 
 def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
     """What the words of a text say, each row left out, of as many rows as there is room for."""
-    sample = thinned(rows, _room(model, rows, block))
+    sample = every_nth(rows, _room(model, rows, block))
     assert sample.labels is not None
     (p,) = model.tally.blocks[block].columns
     weights = np.where(np.arange(len(model.column_weights)) == p, 0.0, model.column_weights)
@@ -129,7 +129,7 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
 
 def _room(model: Model, rows: TableBatch, block: str) -> int:
     """How many rows there is room for, by the length of some of their texts."""
-    few = thinned(rows, 100)
+    few = every_nth(rows, 100)
     x: Any = few.rows(0, few.n_rows).blocks[block].x
     length = max(1.0, float(x.start[-1]) / few.n_rows)
     return max(100, min(LEARNED_ROWS, int(MOST_TERMS / length / model.n_classes)))

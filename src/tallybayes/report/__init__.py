@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import thinned
+from tallybayes.core.batch import every_nth
 from tallybayes.core.model import Model
 from tallybayes.data.atomic import replacing
 from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
@@ -60,7 +60,7 @@ def make(
         raise SettingError(f"method must be 'leave-one-out' or 'test', not {method!r}")
     target = target or getattr(model, "_target", None)
     rows, core = rows_with_labels(model, data), model_of(model)
-    rows = None if rows is None else thinned(rows, MOST_ROWS)
+    rows = None if rows is None else every_nth(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
     scorer, parts = _scorer(core)
     return Report(

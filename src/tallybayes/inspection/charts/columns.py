@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Array, Batch, Rows, thinned
+from tallybayes.core.batch import Array, Batch, Rows, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
 from tallybayes.core.tally import Summary
@@ -61,7 +61,7 @@ def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None 
 
 def encoded(rows: Rows, most: int = 20_000) -> Batch:
     """The rows, or evenly spread some where they are many: a histogram needs no more."""
-    few = thinned(rows, most)
+    few = every_nth(rows, most)
     return few.rows(0, few.n_rows)
 
 

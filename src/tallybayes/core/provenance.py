@@ -1,0 +1,88 @@
+"""How a model came about: what it was learned from, and what was chosen on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tallybayes.errors import NotAvailableError
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of expectation-maximisation.
+
+    Parameters
+    ----------
+    n_iter : int
+        How many there were.
+    converged : bool
+        Whether the last one gained less than the tolerance.
+    path : tuple of float
+        Penalised log likelihood after each; it never falls. Empty where the scores are no probabilities.
+    weight : float
+        How much an unlabelled row counted beside a labelled one.
+    """
+
+    n_iter: int
+    converged: bool
+    path: tuple[float, ...] = ()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a model comes from.
+
+    Parameters
+    ----------
+    target : str, optional
+        The column that held the class labels, where the rows were a table.
+    rows : int
+        Number of labelled rows that were learned.
+    unlabelled : int
+        Number of rows without a label that were left out.
+    labels : str
+        NumPy's name of the type of the labels, such as ``int8`` or ``<U5``; empty where it does not matter.
+    made_by : str
+        What held the rows: "pandas", "polars", "pyarrow", "dict" or "array". New rows are drawn in the same form.
+    named : bool
+        Whether the columns have names of their own, by which later tables are matched.
+    steps : Steps, optional
+        How expectation-maximisation went, where rows without labels were learned: their classes were guessed.
+    notes : tuple of str
+        What was chosen on the way, for people.
+    importance : mapping of str to float
+        How much the held-out log loss rises without a column or pair, where that was measured.
+    """
+
+    target: str | None = None
+    rows: int = 0
+    unlabelled: int = 0
+    labels: str = ""
+    made_by: str = "dict"
+    named: bool = True
+    steps: Steps | None = None
+    notes: tuple[str, ...] = ()
+    importance: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the classes of some rows were guessed."""
+        return self.steps is not None
+
+    def refuse_guesses(self, verb: str) -> None:
+        """Refuse what is exact only where every row had a label."""
+        if self.guessed:
+            raise NotAvailableError(
+                f"{verb} is exact only where every row had a label: the classes that were estimated for the unlabelled "
+                "rows depend on all the others; fit again instead"
+            )
+
+    def plus(self, rows: int) -> Provenance:
+        """The provenance of a model that learned so many more rows, or fewer."""
+        return replace(self, rows=max(self.rows + rows, 0))
+
+    def noted(self, note: str) -> Provenance:
+        """The same with one more note."""
+        return self if note in self.notes else replace(self, notes=(*self.notes, note))

@@ -1,0 +1,158 @@
+"""The one way to learn: a source of labelled rows and what is asked of it become a model."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core import calibration
+from tallybayes.core.batch import Rows
+from tallybayes.core.model import Model
+from tallybayes.core.provenance import Provenance
+from tallybayes.core.schema import Schema, plural
+from tallybayes.core.settings import Settings
+from tallybayes.data.sources import Facts, Places, Source
+from tallybayes.data.tables import TableBatch
+from tallybayes.errors import ColumnWarning, DataError
+from tallybayes.learning.options import Options
+from tallybayes.learning.refinement import refined
+from tallybayes.learning.semi_supervised import with_unlabelled
+from tallybayes.learning.smoothing import best_alpha, best_document_length, with_alpha
+from tallybayes.learning.textbook import textbook_settings
+from tallybayes.learning.weights import LEAST_ROWS
+
+SAMPLE = 50_000  # rows that choices are made on; all rows are counted as chosen
+
+
+def learn(source: Source, options: Options | None = None, before: Model | None = None) -> Model:
+    """Learn the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+        `data.open_source` makes one of a table, a matrix, files or an engine's table and its labels.
+    options : Options, optional
+    before : Model, optional
+        What expectation-maximisation begins with, where it is of the same columns and classes.
+
+    Returns
+    -------
+    Model
+    """
+    options = options or Options()
+    schema = source.profile(options.overrides, options.stream)
+    settings, places = _start(schema, options)
+    settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
+    if _is_textbook(schema, source.facts, options):
+        model = _textbook(source, schema, settings, places, options)
+        model = with_unlabelled(model, source.all_rows(schema, places), options, before)
+    else:
+        model = _refined(source, schema, settings, places, options)
+    provenance = _provenance(source.facts, model.provenance)
+    model = _calibrated(replace(model, provenance=provenance), source, options)
+    _warn(model, source.facts)
+    return model
+
+
+def _start(schema: Schema, options: Options) -> tuple[Settings, Places]:
+    """The textbook reading and the columns of its blocks."""
+    if options.matrix is None:
+        return textbook_settings(schema, options), options.overrides.places(schema)
+    block = options.matrix.name
+    settings = Settings({block: options.matrix}, options.prior, float(options.prior_alpha))
+    return settings, {block: range(len(schema.columns))}
+
+
+def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
+    if options.is_textbook or len(schema.classes) < 2:
+        return True
+    few = facts.n_rows < LEAST_ROWS
+    if few and (options.weights not in ("auto", None) or options.given_pairs is not None):
+        warnings.warn(
+            f"{plural(facts.n_rows, 'row')}: too few to learn weights and pairs from: the classical model",
+            UserWarning,
+            stacklevel=4,
+        )
+    return few
+
+
+def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
+    """The model of the labelled rows as the textbook reads them, with the smoothing that is to be chosen."""
+    model = Model(settings, source.count(schema, places, settings.families))
+    if not model.tally.class_weight.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+    block = "categorical" if options.matrix is None else options.matrix.name
+    if options.choose_length:
+        rows = source.sample(schema, places, source.facts.n_rows)
+        _, model = best_document_length(model, block, rows, options.n_jobs)
+    if isinstance(options.alpha, str) and block in settings.families:
+        rows = source.sample(schema, places, SAMPLE)
+        model = with_alpha(model, block, best_alpha(model, block, rows, options.n_jobs))
+    return model
+
+
+def _refined(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
+    """The model whose families, weights and pairs were chosen on a sample of the rows; all rows are counted."""
+    rows: Any = source.sample(schema, places, SAMPLE)
+    if rows.labels is None or not rows.labels.weight.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+    if isinstance(options.alpha, str) and "categorical" in settings.families:
+        plain = Model(settings, source.count(schema, places, settings.families))
+        settings = textbook_settings(schema, options, best_alpha(plain, "categorical", rows, options.n_jobs))
+    model = refined(rows, settings, options)
+    if rows.n_rows < source.facts.n_rows:
+        columns = {name: block.columns for name, block in model.tally.blocks.items()}
+        model = replace(model, tally=source.count(model.schema, columns, model.settings.families))
+    return model
+
+
+def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
+    return replace(
+        chosen,
+        target=facts.target,
+        rows=facts.n_rows,
+        unlabelled=facts.unlabelled,
+        labels=facts.labels,
+        made_by=facts.made_by,
+        named=facts.named,
+    )
+
+
+def _calibrated(model: Model, source: Source, options: Options) -> Model:
+    """The model with the calibration that held-out rows ask for, if one is asked for."""
+    if options.calibration is None:
+        return model
+    rows = sample_of(model, source)
+    assert rows.labels is not None
+    assert rows.labels.codes is not None
+    raw = model.leave_one_out(rows, options.n_jobs)
+    found = calibration.fit(options.calibration, raw, rows.labels.codes, rows.labels.weight)
+    return replace(model, settings=replace(model.settings, calibration=found))
+
+
+def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
+    """Some of the learned rows as the model reads them, drawn by what they hold."""
+    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    return source.sample(model.schema, places, most)
+
+
+def _warn(model: Model, facts: Facts) -> None:
+    """Point out columns without a value and a target that looks like no label."""
+    for block in model.tally.blocks.values():
+        weight = block.summary.column_weight()
+        empty = np.flatnonzero(weight.sum(axis=0) == 0) if weight.shape[1] == len(block.columns) else ()
+        if len(empty):
+            names = ", ".join(repr(model.schema.columns[block.columns[j]].name) for j in empty[:5])
+            warnings.warn(f"no value at all in column {names}: it is no evidence", ColumnWarning, stacklevel=4)
+    if 2 * model.n_classes > facts.n_rows > 10:
+        warnings.warn(
+            f"The target has {model.n_classes} classes in {facts.n_rows} rows, more than half: is it a label at all?",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+__all__ = ["SAMPLE", "Options", "TableBatch", "learn", "sample_of"]

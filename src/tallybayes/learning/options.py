@@ -1,0 +1,140 @@
+"""What a user asks of learning: plain records, the same for Python, the command line and the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from tallybayes.core.family import Family
+from tallybayes.core.schema import Kind, Level
+from tallybayes.core.settings import Prior
+from tallybayes.core.tokens import USUAL, Tokens
+from tallybayes.data.columns import Overrides
+from tallybayes.errors import SettingError
+
+Alpha = float | Mapping[str, float] | Literal["auto"] | None
+Missing = Literal["ignore", "level"]
+Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
+Unlabelled = Literal["error", "ignore", "em"]
+Weights = Literal["auto", "learn", "words"] | None
+
+MOST_PAIRS = 100  # where no number is given
+
+
+@dataclass(frozen=True)
+class EM:
+    """How rows without a label are learned by expectation-maximisation.
+
+    Parameters
+    ----------
+    weight : float or "auto"
+        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of held-out rows
+        likeliest.
+    max_iter : int
+        Most steps.
+    tol : float
+        The steps end when one gains less in log likelihood a row.
+    warm_start : bool
+        Begin with the model of the last fit instead of that of the labelled rows.
+    keep_responsibilities : bool
+        Keep `responsibilities_`, the share of each row that each class got.
+    verbose : int
+        Print every step.
+
+    Examples
+    --------
+    >>> EM(weight=0.5)
+    EM(weight=0.5, max_iter=100, tol=0.001, warm_start=False, keep_responsibilities=False, verbose=0)
+    """
+
+    weight: float | Literal["auto"] = 1.0
+    max_iter: int = 100
+    tol: float = 1e-3
+    warm_start: bool = False
+    keep_responsibilities: bool = False
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.weight == "auto" or (not isinstance(self.weight, str) and self.weight >= 0)):
+            raise SettingError(f"weight of EM must be a number of at least 0 or 'auto', not {self.weight!r}")
+        if not (self.tol >= 0 and self.max_iter >= 1):
+            raise SettingError(
+                f"tol must be at least 0 and max_iter at least 1, not {self.tol!r} and {self.max_iter!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a table is to be learned; the parameters of `NaiveBayes`, whose docstring explains them.
+
+    ``stream`` is for the first of many batches: columns are judged by their type alone, and the model is the textbook
+    one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix, where the
+    rows are one; ``choose_length`` chooses the length that its documents are brought to, ``idf`` belongs to texts.
+    """
+
+    kind: Mapping[str, Kind] = field(default_factory=dict)
+    family: Mapping[str, str] = field(default_factory=dict)
+    tokens: Tokens | Mapping[str, Tokens] | None = None
+    drop: Sequence[str] = ()
+    missing: Missing | Mapping[str, Missing] = "ignore"
+    unseen: Literal["ignore", "smooth"] = "ignore"
+    min_count: float = 0.0
+    alpha: Alpha = None
+    numeric: str = "auto"
+    weights: Weights = "auto"
+    pairs: Pairs = "auto"
+    classical: bool = False
+    var_smoothing: float = 1e-9
+    variance: Literal["class", "shared"] = "class"
+    prior: Prior = "empirical"
+    prior_alpha: float = 0.0
+    calibration: Literal["temperature", "isotonic"] | None = None
+    unlabelled: Unlabelled = "error"
+    em: EM = EM()
+    idf: bool = False
+    choose_length: bool = False
+    matrix: Family | None = None
+    stream: bool = False
+    n_jobs: int | None = None
+
+    @property
+    def is_textbook(self) -> bool:
+        """Whether the evidence of every column is to be a likelihood, as expectation-maximisation needs it."""
+        return bool(self.classical or self.stream or self.matrix is not None or self.unlabelled == "em")
+
+    @property
+    def overrides(self) -> Overrides:
+        """What is given for single columns."""
+        # A stream has no likelihood to keep to, but its words are the usual ones from the first batch on.
+        plain = self.classical or self.unlabelled == "em"
+        texts = (Tokens(), "multinomial") if plain else (USUAL, "complement")
+        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
+
+    @property
+    def given_pairs(self) -> Sequence[tuple[str, str]] | None:
+        """The pairs by name; None where they are to be found."""
+        return None if isinstance(self.pairs, (str, int)) else self.pairs
+
+    @property
+    def most_pairs(self) -> int:
+        """How many pairs there may be."""
+        if isinstance(self.pairs, int):
+            return self.pairs
+        return MOST_PAIRS if self.given_pairs is None else len(self.given_pairs)
+
+    def given_alpha(self, column: str) -> float | None:
+        """The pseudocount that was given for a column; None where it is the usual one, or to be chosen."""
+        given: Any = self.overrides.alpha.get(column) if isinstance(self.alpha, Mapping) else self.alpha
+        return None if given is None or isinstance(given, str) else float(given)
+
+    def refuse_choices(self, of: str) -> None:
+        """Refuse what is chosen by looking at rows, where there are none to look at."""
+        if isinstance(self.alpha, str):
+            raise SettingError(f"alpha='auto' is chosen by looking at rows, not at {of}; give alpha a number")
+        if self.calibration is not None:
+            raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
+
+    def with_prior(self, prior: Prior | Mapping[Level, float]) -> Options:
+        """The same with another prior."""
+        return replace(self, prior=prior)
