@@ -96,6 +96,11 @@ class Scatter:
             return self
         return Scatter(some(self.weight), some(self.mean), self.product[:, columns][:, :, columns])
 
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.columns().weight
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
         return {"weight": self.weight, "mean": self.mean, "product": self.product}

@@ -58,6 +58,8 @@ class Summary(Protocol):
     def align(self, classes: Index, cells: Index) -> Self: ...
     def select(self, columns: NDArray[np.intp]) -> Self: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def column_weight(self) -> Array: ...  # (K, d) Σ w of the values of each column, or (K, 1) where all share it
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,11 @@ class Counts:
         having = None if self.having is None else self.having[:, kept]
         return replace(self, count=self.count[:, kept], n_levels=np.array([kept.sum()], dtype=np.int64), having=having)
 
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.weight
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
         grid = {"n_levels": self.n_levels, "n_right": self.n_right, "having": self.having}
@@ -212,6 +219,11 @@ class Moments:
     def select(self, columns: NDArray[np.intp]) -> Moments:
         """The moments of some columns."""
         return Moments(*(np.ascontiguousarray(field[:, columns]) for field in (self.weight, self.mean, self.m2)))
+
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.weight
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""

@@ -44,6 +44,11 @@ class Spiked:
         """The summary of some columns."""
         return Spiked(self.other.select(columns), self.rest.select(columns))
 
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.other.column_weight
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields by name, for the file."""
         rest = {f"rest_{name}": array for name, array in self.rest.arrays().items()}

@@ -142,7 +142,7 @@ def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
 def _warn(model: Model, facts: Facts) -> None:
     """Point out columns without a value and a target that looks like no label."""
     for block in model.tally.blocks.values():
-        weight = block.summary.column_weight()
+        weight = block.summary.column_weight
         empty = np.flatnonzero(weight.sum(axis=0) == 0) if weight.shape[1] == len(block.columns) else ()
         if len(empty):
             names = ", ".join(repr(model.schema.columns[block.columns[j]].name) for j in empty[:5])
