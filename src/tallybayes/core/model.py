@@ -26,7 +26,6 @@ from tallybayes.core.settings import APART, Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
-from tallybayes.exports import Exports
 from tallybayes.families import DOCUMENTS, Family
 
 WORDY = 256  # texts whose words are looked at one by one at a time
@@ -34,7 +33,7 @@ CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
 @dataclass(frozen=True)
-class Model(Exports):
+class Model:
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters

@@ -1,118 +1,128 @@
-"""An estimator around a fitted model: the model, its tally and its prior in scikit-learn's conventions."""
+"""What an estimator is once it has a model: it forwards to the model in scikit-learn's conventions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Kind, NumberedColumns
-from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally
-from tallybayes.errors import NotAvailableError, SchemaError, SettingError
-from tallybayes.estimators._unlabelled import LearnsUnlabelled
-from tallybayes.exports import Exports
-from tallybayes.families import Family
+from tallybayes.data.sources import Source
+from tallybayes.errors import SettingError, UnlearnError
+from tallybayes.estimators import _exports, _linear
+from tallybayes.estimators._checks import class_array, generator, given_prior, unchanged_on_error
+from tallybayes.inspection import evaluate
+from tallybayes.inspection.evaluate import Evaluation
+from tallybayes.inspection.receipts import Receipt
+from tallybayes.learning import em
+from tallybayes.learning.learn import learn
+from tallybayes.learning.options import EM, Options
 
 
-class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
-    """What an estimator is once it has a model, however it came by it.
+class Fitted(ClassifierMixin, BaseEstimator):
+    """A classifier around a `Model`.
 
     The fitted state is ``model_``, a record; learning replaces it, so a call that fails leaves the estimator as it was.
+    A subclass says what its parameters ask for (`_options`), how rows and labels become a source (`_source`) and how
+    rows are read by a model that is there (`_rows`, `_labelled`).
     """
 
     model_: Model
     classes_: NDArray[Any]
     n_features_in_: int
+    n_jobs: int | None
+    unlabelled: Literal["error", "ignore", "em"]
+    em: EM | None
 
-    _block: ClassVar[str]  # name of the family, and of the only block
-    _kind: ClassVar[Kind]
     _sparse: ClassVar[bool] = True
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "unlabelled": [StrOptions({"error", "ignore", "em"})],
+        "em": [EM, None],
+        "n_jobs": [Integral, None],
+    }
 
     # ------------------------------------------------------------------------------------------ for subclasses
 
-    def _family(self) -> Family:
-        """The family that the parameters describe."""
+    def _options(self) -> Options:
+        """What the parameters ask for."""
         raise NotImplementedError
 
-    def _prior(self, classes: NDArray[Any]) -> Prior:
-        """The prior that the parameters describe."""
+    def _source(self, X: Any, y: Any, weight: Any) -> Source:
+        """Check rows, labels and weights to be learned from nothing."""
         raise NotImplementedError
 
-    def _set_prior(self, prior: Any) -> None:
+    def _rows(self, X: Any) -> Rows:
+        """Check rows and read them as the model does."""
+        raise NotImplementedError
+
+    def _labelled(self, X: Any, y: Any, weight: Any, learning: bool = False) -> Rows:
+        """The same with labels and weights; in learning new levels and classes are taken in."""
+        raise NotImplementedError
+
+    def _with_prior_parameter(self, prior: Any) -> None:
         """Make a prior, "empirical", "uniform" or a list, the one that the parameters describe."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------------------------------------ the tally
+    def _output(self, values: Array, batch: Rows) -> Array:
+        """Hook for estimators that return the precision of their input."""
+        return values
 
-    @property
-    def tally_(self) -> Tally:
-        """What was counted."""
-        return self.model_.tally
+    # ------------------------------------------------------------------------------------------ learning
 
-    @property
-    def _summary(self) -> Any:
-        return self.tally_.blocks[self._block].summary
+    def _learn(self, source: Source, options: Options) -> None:
+        """Learn a source from nothing; what was learned before is only where expectation-maximisation may begin."""
+        steps = options.em
+        before = vars(self).get("model_") if options.unlabelled == "em" and steps.warm_start else None
+        self._keep(learn(source, options, before))
+        if options.unlabelled == "em" and steps.keep_responsibilities and self.model_.provenance.guessed:
+            rows = source.all_rows(self.model_.schema, self.model_.tally.places)
+            self.responsibilities_ = em.responsibilities(self.model_, rows)
 
-    @classmethod
-    def from_tally(cls, tally: Tally, **params: Any) -> Self:
-        """Make a fitted estimator from a tally.
+    def _keep(self, model: Model) -> None:
+        """Take on a model as one's own."""
+        model.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
+        self.model_, self.classes_ = model, class_array(model)
+
+    def _forget(self) -> None:
+        """Drop everything that fitting gave."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def unlearn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Forget rows that were learned, as if they had never been there; `receipt_` shows what was removed.
 
         Parameters
         ----------
-        tally : Tally
-            A tally of this estimator's family, from `Tally.of`, a file or another estimator's ``tally_``.
-        **params
-            Parameters of the estimator.
+        X, y, sample_weight
+            The rows as they were learned. A table that had its labels in a column may be passed with that column.
 
         Returns
         -------
-        estimator
-        """
-        estimator = cls(**params)
-        estimator._validate_params()
-        estimator._refuse_auto("a tally alone")
-        if set(tally.blocks) != {cls._block}:
-            raise SchemaError(
-                f"{cls.__name__} reads a tally of {cls._block!r} columns, this one has {sorted(tally.blocks)}"
-            )
-        estimator._adopt(tally)
-        return estimator
+        self : object
 
-    def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
-        """Take on a tally as one's own."""
-        classes = np.array(tally.schema.classes)
-        if like is not None and like.dtype.kind == "O":
-            classes = classes.astype(object)
-        columns = tally.schema.columns
-        self.classes_, self.n_features_in_ = classes, len(columns)
-        if not (isinstance(columns, NumberedColumns) or _are_numbered(columns)):
-            self.feature_names_in_ = np.array(tally.schema.names, dtype=object)
-        self.model_ = Model(
-            Settings({self._block: self._family()}, self._prior(classes), float(self.prior_alpha)), tally
-        )
-        self.model_.log_prior  # noqa: B018  a bad prior is an error now
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, whole or not at all; `tallybayes.load` reads it.
-
-        Parameters
-        ----------
-        path : path
-            Any name; ``.tally`` is a good ending.
+        Raises
+        ------
+        UnlearnError
+            If the rows were not learned; the estimator is then unchanged.
         """
         check_is_fitted(self)
-        params = self.get_params(deep=False)
-        fitted = {name: value for name, value in vars(self).items() if name not in {*params, "model_"}}
-        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
+        with unchanged_on_error(self):
+            self.model_.provenance.refuse_guesses("unlearn")
+            batch, before = self._labelled(X, y, sample_weight, learning=True), self.model_
+            self._keep(before.unlearn(batch, self.n_jobs))
+            assert batch.labels is not None
+            self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
+        return self
 
     def __add__(self, other: Self) -> Self:
         """Return the estimator that has learned the rows of both."""
@@ -124,34 +134,224 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         differing = [name for name in mine if not np.array_equal(mine[name], theirs[name])]
         if differing:
             raise SettingError(f"only estimators of equal settings add; these differ in {', '.join(differing)}")
-        self._refuse_auto("two tallies")
-        for each in (self, other):
-            each._refuse_guesses("adding")
-        both = clone(self)
-        vars(both).update(self._remembered_with(other))
-        both._adopt(self.tally_ + other.tally_, like=self.classes_)
-        if hasattr(self, "feature_names_in_"):
-            both.feature_names_in_ = self.feature_names_in_
-        return both
+        self._options().refuse_choices("two tallies")
+        return self._like(self.model_ + other.model_)
 
-    def _remembered(self) -> dict[str, Any]:
-        """What a model made from this one takes over besides the tally."""
-        return {}
+    def _like(self, model: Model, **params: Any) -> Self:
+        """An estimator of the same parameters, but for some, around another model."""
+        other = clone(self).set_params(**params)
+        other.n_features_in_ = self.n_features_in_
+        if "feature_names_in_" in vars(self):
+            other.feature_names_in_ = self.feature_names_in_
+        other._keep(model)
+        return other
 
-    def _remembered_with(self, other: Self) -> dict[str, Any]:
-        """The same for the sum of two estimators."""
-        return self._remembered()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, whole or not at all; `tallybayes.load` reads it.
 
-    def _refuse_auto(self, of: str) -> None:
-        if isinstance(getattr(self, "alpha", None), str):
-            raise SettingError(f"alpha='auto' is chosen by looking at rows, not at {of}; give alpha a number")
+        Parameters
+        ----------
+        path : path
+            Any name; ``.tally`` is a good ending.
+        """
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        derived = {*params, "model_", "classes_", "n_features_in_", "feature_names_in_"}
+        fitted = {name: value for name, value in vars(self).items() if name not in derived}
+        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
 
-    # ------------------------------------------------------------------------------------------ reading the model
+    # ------------------------------------------------------------------------------------------ predicting
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        batch = self._rows(X)
+        return self.classes_[self.model_.predict(batch, self.n_jobs)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return P(y | x) of each row and class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.posterior(batch, self.n_jobs), batch)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return log P(y | x) of each row and class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.log_posterior(batch, self.n_jobs), batch)
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """Return log P(x, y) of each row and class, up to the part that is the same for every class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        batch = self._rows(X)
+        return self._output(self.model_.log_joint(batch, self.n_jobs), batch)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log evidence, log P(x) = log Σ_k P(y=k) P(x | y=k), of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        batch = self._rows(X)
+        return self.model_.log_evidence(batch, self.n_jobs)
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the log probability of labelled rows, Σ_n w_n log P(x_n, y_n).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return self.model_.log_likelihood(self.labelled_rows(X, y, sample_weight), self.n_jobs)
+
+    def contributions(self, X: Any) -> Array:
+        """Return log P(x_d | y) of each row, class and column.
+
+        Their sum over the columns plus ``log P(y)`` is `predict_joint_log_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, n_features)
+        """
+        batch = self._rows(X)
+        return self.model_.contributions(batch)
+
+    def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Return log P(y | x) of the training rows, each as if it alone had not been learned.
+
+        Exact and in closed form: nothing is refitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as they were learned: all of them or some.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self.model_.leave_one_out(self.labelled_rows(X, y, sample_weight), self.n_jobs)
+
+    def labelled_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
+        """Return rows and their labels as the model reads them, for what looks at the rows behind a chart.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as `fit` takes them.
+
+        Returns
+        -------
+        Rows
+        """
+        check_is_fitted(self)
+        return self._labelled(X, y, sample_weight)
+
+    def evaluate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0
+    ) -> Evaluation:
+        """Return how good the predictions are: accuracy, log loss, calibration and more.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as they were learned for leave-one-out and k-fold; any labelled rows for "test". A table that had its
+            labels in a column when it was learned may be passed with that column and without y.
+        method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
+            Leave out each training row in turn, one of so many folds, or the folds that an array numbers; all exact
+            and without refitting. "test" scores the rows as they are. "auto" leaves rows out if they are those that
+            were learned, all of them, and scores any others as they are; `Evaluation.method` tells which.
+        seed : int, default=0
+            How the folds are shuffled.
+
+        Returns
+        -------
+        Evaluation
+        """
+        return judged(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+        """
+        rng = self._generator(n_samples, random_state)
+        drawn, codes = self.model_.sample(int(n_samples), rng)
+        (x,) = drawn.values()
+        return x.matrix if hasattr(x, "matrix") else x, self.classes_[codes]
+
+    def _generator(self, n: int, random_state: Any) -> np.random.Generator:
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
+        return generator(random_state)
+
+    # ------------------------------------------------------------------------------------------ the model
+
+    @property
+    def tally_(self) -> Tally:
+        """What was counted."""
+        return self.model_.tally
 
     @property
     def class_count_(self) -> Array:
         """Weight of the rows of each class, shape (n_classes,)."""
-        return self._pooled_weight(self.model_.tally.class_weight)
+        return self.model_.tally.class_weight
 
     @property
     def n_parameters_(self) -> int:
@@ -163,9 +363,33 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         """Number of free parameters that the full joint of the same columns would need, an exact integer."""
         return self.model_.n_joint_parameters
 
-    def _exported(self, name: str, *options: Any) -> Any:
-        check_is_fitted(self)
-        return self.model_._exported(name, *options)
+    @property
+    def n_iter_(self) -> int:
+        """Steps of expectation-maximisation; 1 without, since counting takes a single pass."""
+        steps = self.model_.provenance.steps
+        return 1 if steps is None else steps.n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the steps ended by themselves."""
+        steps = self.model_.provenance.steps
+        return steps is None or steps.converged
+
+    @property
+    def log_likelihood_path_(self) -> Array:
+        """Penalised log likelihood after each step of expectation-maximisation, shape (n_iter_,)."""
+        steps = self.model_.provenance.steps
+        if steps is None:
+            raise AttributeError("there is a path only where rows without labels were learned (unlabelled='em')")
+        return np.array(steps.path)
+
+    @property
+    def unlabelled_weight_(self) -> float:
+        """How much an unlabelled row counted beside a labelled one."""
+        steps = self.model_.provenance.steps
+        if steps is None:
+            raise AttributeError("there is such a weight only where rows without labels were learned (unlabelled='em')")
+        return steps.weight
 
     def with_prior(self, prior: Any) -> Self:
         """Return an estimator with the same evidence and another prior; no data is needed.
@@ -179,83 +403,47 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         estimator
         """
         check_is_fitted(self)
-        self._refuse_components("with_prior")
-        if not isinstance(prior, (str, Mapping)):
-            prior = given_prior(prior, self.classes_)
-        changed = clone(self)
-        params = self.get_params(deep=False)
-        vars(changed).update({name: value for name, value in vars(self).items() if name not in params})
-        changed.model_ = self.model_.with_prior(prior)
-        if isinstance(prior, Mapping):
-            prior = [prior[label] for label in self.classes_.tolist()]
-        changed._set_prior(prior)
+        given = prior if isinstance(prior, (str, Mapping)) else given_prior(prior, self.classes_)
+        changed = self._like(self.model_.with_prior(given))
+        fitted = {*self.get_params(deep=False), "model_"}
+        vars(changed).update({name: value for name, value in vars(self).items() if name not in fitted})
+        changed._with_prior_parameter(
+            [given[label] for label in self.classes_.tolist()] if isinstance(given, Mapping) else given
+        )
         return changed
 
+    to_json, to_python, to_sql = _exports.to_json, _exports.to_python, _exports.to_sql
+    to_onnx, report = _exports.to_onnx, _exports.report
+
+    coef_, intercept_ = property(_linear.coef), property(_linear.intercept)
+    to_logistic_regression = _linear.to_logistic_regression
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
         return tags
 
-    # ------------------------------------------------------------------------------------------ the linear view
 
-    @property
-    def coef_(self) -> Array:
-        """Weights of the linear view: one row for two classes (as in LogisticRegression), else one a class."""
-        return self._linear()[0]
-
-    @property
-    def intercept_(self) -> Array:
-        """Bias of the linear view: ``X @ coef_.T + intercept_`` is the log odds, or log joints up to a shared term."""
-        return self._linear()[1]
-
-    def _linear(self) -> tuple[Array, Array]:
-        self._refuse_components("the linear view")
-        weights, bias = self.model_.settings.families[self._block].linear(self.model_.parameters[self._block])
-        bias = bias + self.model_.log_prior
-        if not np.isfinite(bias).all():
-            raise NotAvailableError("a class with a prior of zero has an infinite bias; use prior_alpha > 0")
-        if len(weights) == 2:
-            return weights[1:] - weights[:1], bias[1:] - bias[:1]
-        return weights, bias
-
-    def to_logistic_regression(self) -> Any:
-        """Return a fitted scikit-learn LogisticRegression that gives the same probabilities.
-
-        Returns
-        -------
-        LogisticRegression
-            Fitted as if by itself; `BernoulliNB` expects it to be given 0 and 1.
-        """
-        from sklearn.linear_model import LogisticRegression
-
-        check_is_fitted(self)
-        if len(self.classes_) < 2:
-            raise NotAvailableError("logistic regression needs at least two classes")
-        twin = LogisticRegression()
-        twin.coef_, twin.intercept_ = (np.ascontiguousarray(part) for part in self._linear())
-        twin.classes_, twin.n_features_in_, twin.n_iter_ = (
-            self.classes_,
-            self.n_features_in_,
-            np.zeros(1, dtype=np.int32),
-        )
-        if hasattr(self, "feature_names_in_"):
-            twin.feature_names_in_ = self.feature_names_in_
-        return twin
-
-
-def _are_numbered(columns: Any) -> bool:
-    """Whether the columns have no names of their own."""
-    return all(column.name == f"x{j}" for j, column in enumerate(columns))
-
-
-def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
-    """Probabilities in the order of the classes, as a mapping."""
-    values = np.asarray(prior, dtype=np.float64)
-    if values.shape != (len(classes),):
-        raise ValueError(
-            f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
-        )
-    return dict(zip(classes.tolist(), values.tolist(), strict=True))
+def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
+    """How good the predictions for rows are, left out of what was learned or as they are."""
+    if isinstance(method, str) and method == "auto":
+        # What was learned of rows without a label is in no row, so those with one are taken for what they are.
+        learned = model.provenance.guessed or evaluate.are_learned(model, batch, n_jobs)
+        method = "leave-one-out" if learned else "test"
+    if not isinstance(method, str):
+        folds = int(method) if isinstance(method, Integral) else np.asarray(method)
+        return evaluate.k_fold(model, batch, folds, seed, n_jobs)
+    if method == "leave-one-out":
+        try:
+            return evaluate.leave_one_out(model, batch, n_jobs)
+        except UnlearnError as error:
+            raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
+    if method != "test":
+        raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
+    assert batch.labels is not None
+    assert batch.labels.codes is not None
+    log_posterior = model.log_posterior(batch, n_jobs)
+    return evaluate.score(log_posterior, batch.labels.codes, model.schema.classes, batch.labels.weight)

@@ -1,0 +1,139 @@
+"""The verbs of fitted estimators that write the model down in another form.
+
+`Fitted` takes these functions for its methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes import export
+from tallybayes.core.model import Model
+
+
+def fitted_model(estimator: Any) -> Model:
+    """The model of an estimator that has one."""
+    check_is_fitted(estimator)
+    return estimator.model_  # type: ignore[no-any-return]
+
+
+def to_json(self: Any, indent: int | None = None) -> str:
+    """Return what the model does to a row, as JSON of a documented form that any language can evaluate.
+
+    Parameters
+    ----------
+    indent : int, optional
+        Blanks that a level of nesting is moved to the right by; without it everything is on one line.
+
+    Returns
+    -------
+    str
+    """
+    return export.to_json(fitted_model(self), indent)
+
+
+def to_python(self: Any, name: str = "predict_proba") -> str:
+    """Return the source of one Python function that scores a row, and needs nothing but Python.
+
+    Parameters
+    ----------
+    name : str, default="predict_proba"
+        What the function is called.
+
+    Returns
+    -------
+    str
+        A module: the function takes a dict of column to value and answers a dict of label to probability.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> model = NaiveBayes(classical=True).fit({"wind": ["weak", "weak", "strong"]}, ["yes", "yes", "no"])
+    >>> space = {}
+    >>> exec(model.to_python(), space)
+    >>> space["predict_proba"]({"wind": "strong"})
+    {'no': 0.571..., 'yes': 0.428...}
+    """
+    return export.to_python(fitted_model(self), name)
+
+
+def to_sql(
+    self: Any,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    proba: bool = True,
+    keep: Sequence[str] | None = None,
+) -> str:
+    """Return one SELECT that scores the rows of a table in the database that holds them.
+
+    Parameters
+    ----------
+    table : str or sequence of str
+        Name of the table; several names where a schema or a catalogue stands before it. It is quoted as it is.
+    dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}, default="duckdb"
+    proba : bool, default=True
+        Also answer a column ``p_LABEL`` for every class, beside ``prediction``.
+    keep : sequence of str, optional
+        Columns of the table to answer beside them, such as a key; those the model reads if not given.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from tallybayes import NaiveBayes
+    >>> model = NaiveBayes(classical=True).fit({"wind": ["weak", "weak", "strong"]}, ["yes", "yes", "no"])
+    >>> days = duckdb.sql("SELECT 'weak' AS wind")
+    >>> duckdb.sql(model.to_sql("days")).fetchall()
+    [('weak', 'yes', 0.181..., 0.818...)]
+    """
+    return export.to_sql(fitted_model(self), table, dialect, proba, keep)
+
+
+def to_onnx(self: Any, missing_text: str = "", dtype: Literal["float64", "float32"] = "float64") -> Any:
+    """Return the model as an ONNX graph (needs the extra ``onnx``).
+
+    Its outputs are ``label`` and ``probabilities``. Where no column holds text, the only input is ``X``, a matrix
+    of all columns in their order; otherwise each column that is evidence is an input of its own, of shape (n, 1).
+    Booleans are 0 and 1, and a hole is NaN.
+
+    Parameters
+    ----------
+    missing_text : str, default=""
+        What stands for a hole in a column of text.
+    dtype : {"float64", "float32"}, default="float64"
+        The type of the numbers that are given; it calculates with the former in any case.
+
+    Returns
+    -------
+    onnx.ModelProto
+    """
+    return export.to_onnx(fitted_model(self), missing_text, dtype)
+
+
+def report(self: Any, path: Any, data: Any = None, **options: Any) -> Any:
+    """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
+
+    Parameters
+    ----------
+    path : path
+        Where to write it, such as ``report.html``.
+    data : (X, y) or labelled Rows, optional
+        The rows that were learned, to judge the model by leave-one-out and to draw histograms of.
+    **options
+        ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
+
+    Returns
+    -------
+    Report
+        What the page shows, as a record.
+    """
+    from tallybayes.report import write as write_report  # the page is long, and seldom asked for
+
+    fitted_model(self)
+    return write_report(self: Any, path, data, **options)
