@@ -17,8 +17,8 @@ from pyarrow import feather
 
 from tallybayes import NaiveBayes, Tally
 from tallybayes.data.columns import Overrides
-from tallybayes.data.files import open_file
 from tallybayes.data.file_sources import count_file, labelled_rows, learn_file, tally_file
+from tallybayes.data.files import open_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches
 from tests.laws.compare import assert_same_tally as same_in_all

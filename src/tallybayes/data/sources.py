@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Batch, Labels, Rows
+from tallybayes.core.batch import Batch, Labels, Rows, SomeRows
 from tallybayes.core.family import Family
 from tallybayes.core.keys import in_key_order
 from tallybayes.core.schema import Level, Schema
@@ -51,6 +51,13 @@ class Source(Protocol):
         """All rows in memory, those without a label too: their class code is −1."""
 
 
+def counting(rows: SomeRows) -> SomeRows:
+    """The rows that count: one of weight zero is no row."""
+    assert rows.labels is not None
+    counts = rows.labels.weight > 0
+    return rows if counts.all() else rows.take(np.flatnonzero(counts))
+
+
 @dataclass(frozen=True)
 class TableSource:
     """A table in memory and the labels of its rows."""
@@ -74,7 +81,7 @@ class TableSource:
         return self.table.take(rows), self.labels.take(rows)
 
     def sample(self, schema: Schema, places: Places, most: int) -> TableBatch:
-        return in_key_order(TableBatch(schema, self._labelled[0], places, self._labelled[1]), most)
+        return in_key_order(counting(TableBatch(schema, self._labelled[0], places, self._labelled[1])), most)
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         return count(TableBatch(schema, self._labelled[0], places, self._labelled[1]), families, self.n_jobs)
@@ -102,7 +109,7 @@ class MatrixSource:
         return self.batch if known.all() else self.batch.take(np.flatnonzero(known))
 
     def sample(self, schema: Schema, places: Places, most: int) -> Batch:
-        return in_key_order(replace(self._labelled, schema=schema), most)
+        return in_key_order(counting(replace(self._labelled, schema=schema)), most)
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         return count(replace(self._labelled, schema=schema), families, self.n_jobs)

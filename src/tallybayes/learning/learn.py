@@ -102,7 +102,11 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     if isinstance(options.alpha, str) and "categorical" in settings.families:
         plain = Model(settings, source.count(schema, places, settings.families))
         settings = textbook_settings(schema, options, best_alpha(plain, "categorical", rows, options.n_jobs))
-    model = refined(rows, settings, options)
+    try:
+        model = refined(rows, settings, options)
+    except DataError:
+        source.count(schema, places, settings.families)  # in the order of the rows, so that the right one is named
+        raise
     if rows.n_rows < source.facts.n_rows:
         columns = {name: block.columns for name, block in model.tally.blocks.items()}
         model = replace(model, tally=source.count(model.schema, columns, model.settings.families))
