@@ -14,6 +14,10 @@ class DataError(TallybayesError, ValueError):
     """The data cannot be used as it is; the message names the column and the remedy."""
 
 
+class NegativeError(DataError):
+    """A count, or the code of a category, is below zero."""
+
+
 class SchemaError(TallybayesError, ValueError):
     """Two sets of columns, levels or classes do not fit each other."""
 
@@ -78,15 +82,17 @@ class CellError(DataError):
         What to do about it, as a sentence.
     row, column : int
         Where, counted within the block of columns that the family was given.
+    kind : type of DataError
+        The error once the column has a name.
     """
 
-    def __init__(self, problem: str, advice: str, row: int, column: int) -> None:
+    def __init__(self, problem: str, advice: str, row: int, column: int, kind: type[DataError] = DataError) -> None:
         super().__init__(f"column {column} {problem} (row {row}). {advice}")
-        self.problem, self.advice, self.row, self.column = problem, advice, row, column
+        self.problem, self.advice, self.row, self.column, self.kind = problem, advice, row, column, kind
 
     def named(self, names: Sequence[str], first_row: int = 0) -> DataError:
         """Return the error with the column's name and the row counted from the first row of the data."""
-        return DataError(f"column {names[self.column]!r} {self.problem} (row {first_row + self.row}). {self.advice}")
+        return self.kind(f"column {names[self.column]!r} {self.problem} (row {first_row + self.row}). {self.advice}")
 
 
 def bad_number(value: float, row: int, column: int) -> CellError:
@@ -97,4 +103,6 @@ def bad_number(value: float, row: int, column: int) -> CellError:
         return CellError(
             "is infinite", "Replace infinite values, with NaN if they stand for missing ones.", row, column
         )
-    return CellError(f"holds the count {value:g}", "Negative values in data cannot be counted.", row, column)
+    return CellError(
+        f"holds the count {value:g}", "Negative values in data cannot be counted.", row, column, NegativeError
+    )

@@ -152,7 +152,7 @@ def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> A
         raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
     values = np.array([prior[label] for label in classes], dtype=np.float64)
     if not np.all(values >= 0):
-        raise SettingError(f"priors must be non-negative, got {values.tolist()}")
+        raise SettingError(f"Priors must be non-negative, got {values.tolist()}")
     if not math.isclose(values.sum(), 1.0, rel_tol=1e-5):
-        raise SettingError(f"the sum of the priors should be 1, got {values.sum():g}")
+        raise SettingError(f"The sum of the priors should be 1, got {values.sum():g}")
     return values

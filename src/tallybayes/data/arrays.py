@@ -14,7 +14,7 @@ from tallybayes.core.schema import Column, Kind, NumberedColumns, Schema
 from tallybayes.core.tally import Counter, Tally, count
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.labels import distinct, encode, encode_labels, is_hole, row_weights
-from tallybayes.errors import CellError, DataError
+from tallybayes.errors import CellError, DataError, NegativeError
 
 MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
 
@@ -180,18 +180,18 @@ def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) ->
     step = max(1, -(-len(x) // threads))
     ranges = list(map_rows(lambda a, b: kernels.code_range(x[a:b]), len(x), step, threads))
     if any((low < 0).any() for low, _ in ranges):
-        _refuse(
-            x, x < 0 if holes is None else (x < 0) & ~holes, "holds the code", "Negative values in data are no codes. "
-        )
+        negative = x < 0 if holes is None else (x < 0) & ~holes
+        _refuse(x, negative, "holds the code", "Negative values in data are no codes. ", NegativeError)
     highest = np.max([high for _, high in ranges], axis=0)
     if learning and (highest >= MOST_LEVELS).any():
         _refuse(x, x >= MOST_LEVELS, "holds the code", f"A table of more than {MOST_LEVELS:,} levels is not made. ")
     return x, np.maximum(highest.astype(np.int64) + 1, 0)
 
 
-def _refuse(x: NDArray[Any], bad: NDArray[np.bool_], problem: str, why: str = "") -> None:
+def _refuse(
+    x: NDArray[Any], bad: NDArray[np.bool_], problem: str, why: str = "", kind: type[DataError] = DataError
+) -> None:
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        raise CellError(
-            f"{problem} {x[row, column]}", f"{why}Number the levels 0, 1, … (OrdinalEncoder does).", row, column
-        )
+        advice = f"{why}Number the levels 0, 1, … (OrdinalEncoder does)."
+        raise CellError(f"{problem} {x[row, column]}", advice, row, column, kind)

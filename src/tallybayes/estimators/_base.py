@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Array, Labels, Matrix, Rows
@@ -21,12 +20,14 @@ from tallybayes.core.settings import Settings
 from tallybayes.core.tally import count
 from tallybayes.data.arrays import columns_of, is_sparse, one_block, sparse_rows
 from tallybayes.data.labels import row_weights
-from tallybayes.errors import CellError, ColumnWarning, DataError
+from tallybayes.errors import CellError, ColumnWarning, DataError, NegativeError
 from tallybayes.estimators._checks import (
+    check_declared,
     check_lengths,
     check_matrix,
     check_target,
     coded,
+    negative_values,
     unchanged_on_error,
     warn_of_many_classes,
 )
@@ -80,7 +81,7 @@ class BaseNB(Predicts):
         -------
         self : object
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self, fitting=True):
             before = getattr(self, "model_", None) if self.warm_start else None
             self._forget()
             self._validate_params()
@@ -122,12 +123,7 @@ class BaseNB(Predicts):
             if known is None and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             if classes is not None:
-                declared = unique_labels(classes)
-                if known is not None and not np.array_equal(known, declared):
-                    raise ValueError(
-                        f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
-                    )
-                known = np.asarray(declared)
+                known = check_declared(self, classes)
             if self._nothing_told(y):
                 return self
             X, y, sample_weight, holes = self._sorted_out(X, y, sample_weight)
@@ -216,7 +212,10 @@ class BaseNB(Predicts):
         if not hasattr(self, "model_"):
             check_is_fitted(self)
         x = check_matrix(self, X, reset=False, sparse=self._sparse)
-        return one_block(self._block, self.model_.schema, self._encoded(x, learning=False))
+        try:
+            return one_block(self._block, self.model_.schema, self._encoded(x, learning=False))
+        except NegativeError as error:
+            raise negative_values(self, error) from None
 
     def _encoded(self, x: Any, learning: bool) -> Matrix:
         try:

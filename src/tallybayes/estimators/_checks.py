@@ -10,22 +10,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from tallybayes.data.labels import encode_labels, factorise, is_hole
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, NegativeError
 
 
 @contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Leave the estimator exactly as it was if anything goes wrong inside."""
+def unchanged_on_error(estimator: Any, *, fitting: bool = False) -> Iterator[None]:
+    """Leave the estimator exactly as it was if anything goes wrong inside, and report it in scikit-learn's words.
+
+    A failed ``fit`` leaves one trace, as in scikit-learn: the classes of its rows, see `check_declared`.
+    """
     before = dict(vars(estimator))
     try:
         yield
-    except BaseException:
+    except BaseException as error:
+        refused = vars(estimator).get("classes_")
         vars(estimator).clear()
         vars(estimator).update(before)
+        if fitting and refused is not None and not np.array_equal(refused, before.get("classes_", refused)):
+            estimator._refused_classes = refused
+        if isinstance(error, NegativeError):
+            raise negative_values(estimator, error) from None
         raise
+    vars(estimator).pop("_refused_classes", None)
+
+
+def check_declared(estimator: Any, classes: Any) -> NDArray[Any]:
+    """The classes declared to ``partial_fit``, refused where they are not those of the last call.
+
+    Nor may they be declared after a ``fit`` that failed on rows of other classes: that is scikit-learn's rule, and
+    keeps rows that belong with the new ones out of the older model that the failure left in place.
+    """
+    declared = np.asarray(unique_labels(classes))
+    for name in ("_refused_classes", "classes_"):
+        last = getattr(estimator, name, None)
+        if last is not None and not np.array_equal(last, declared):
+            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {last!r}")
+    return declared
+
+
+def negative_values(estimator: Any, error: NegativeError) -> NegativeError:
+    """The error in scikit-learn's words, followed by ours."""
+    return NegativeError(f"Negative values in data passed to {type(estimator).__name__} (input X): {error}")
 
 
 def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
