@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = found.stdout.decode()
     assert "tokens of 60 spam and 60 ham; each message judged by the others:" in told
     assert "recall" in told
-    assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is no message and is left out\n"
+    assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is not a message; skipped\n"
     return place
 
 

@@ -93,7 +93,7 @@ def test_the_strongest_tokens(model: Model) -> None:
 
 def test_nothing_known_is_unsure_and_says_so(model: Model) -> None:
     (verdict,) = filter.judge(model, ["aardvark"])
-    assert str(verdict) == "unsure 0.5000 (no known word)"
+    assert str(verdict) == "unsure 0.5000 (no known token)"
     (verdict,) = filter.judge(model, [""])
     assert verdict.label == "unsure"
 
@@ -130,9 +130,9 @@ def test_a_filter_is_an_ordinary_model_file(model: Model, tmp_path) -> None:
 
 def test_other_models_are_no_filters(model: Model) -> None:
     other = Model(Settings({"gaussian": Gaussian()}), Tally.of(np.array([[1.0], [2.0]]), ["ham", "spam"], Gaussian()))
-    with pytest.raises(ModelFileError, match="none of mail"):
+    with pytest.raises(ModelFileError, match="not a mail filter"):
         filter.adopted(other)
-    with pytest.raises(ModelFileError, match="none of mail"):
+    with pytest.raises(ModelFileError, match="not a mail filter"):
         filter.adopted(replace(model, tally=replace(model.tally, blocks={})))
 
 
@@ -154,7 +154,7 @@ def test_evaluation_counts_what_became_of_the_messages() -> None:
     assert found.spam == {"spam": 2, "unsure": 1, "ham": 1}
     assert found.ham == {"spam": 1, "unsure": 1, "ham": 1}
     assert (found.recall, found.false_positives, found.unsure, found.accuracy) == (0.5, 1, 2, 4 / 7)
-    assert "recall 0.500 with 1 false positive; accuracy at one half 0.5714" in str(found)
+    assert "recall 0.500 with 1 false positive; accuracy at threshold 0.5: 0.5714" in str(found)
 
 
 def test_the_example_mailbox_is_learned() -> None:

@@ -23,7 +23,7 @@ from tallybayes.inspection.explain import FAINT, Step, explain, steps
 def run(options: argparse.Namespace) -> None:
     """Explain a row of a file, or one that was typed."""
     model, _ = read_model(options.model)
-    options.hole = []
+    options.missing_value = []
     table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
     places = {name: block.columns for name, block in model.tally.blocks.items()}
     row, values = TableBatch(model.schema, table, places), table.row(0)

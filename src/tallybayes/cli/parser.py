@@ -76,7 +76,7 @@ def _data(parser: argparse.ArgumentParser) -> None:
         "data", metavar="DATA", help="CSV, TSV, Parquet, JSON lines or Arrow; a file, a 'pattern*', or - for the input"
     )
     parser.add_argument(
-        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
     )
 
 
@@ -218,7 +218,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DATA", help="the file that was learned, to judge the model by leave-one-out")
     parser.add_argument("--test", action="store_true", help="the data are other rows than those that were learned")
     parser.add_argument(
-        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
     )
     _labels(parser)
     parser.add_argument("--title", help="what the page is called")

@@ -98,13 +98,13 @@ def progress(
 def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
     """The file of a path; the standard input is kept in a temporary file, since it is read more than once."""
     if path != "-":
-        yield open_file(path, options.hole)
+        yield open_file(path, options.missing_value)
         return
     with tempfile.TemporaryDirectory() as directory:
         kept = os.path.join(directory, "standard-input")
         with open(kept, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield open_file(kept, options.hole)
+        yield open_file(kept, options.missing_value)
 
 
 def rows_of(file: File) -> int | None:
