@@ -121,7 +121,7 @@ def empty() -> Model:
     --------
     >>> model = learn(empty(), ["subject:free\\nmoney"], "spam")
     >>> model = learn(model, ["subject:minutes\\nmeeting"], "ham")
-    >>> [str(verdict) for verdict in judge(model, ["money", "meeting", "aardvark"])]
+    >>> [str(verdict) for verdict in classify(model, ["money", "meeting", "aardvark"])]
     ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known token)']
     """
     settings = Settings({BLOCK: Clues()}, prior="uniform", calibration=TEMPERATURE)
@@ -197,10 +197,10 @@ def adopted(model: Model) -> Model:
     )
 
 
-# ---------------------------------------------------------------------------------------------- judging
+# ---------------------------------------------------------------------------------------------- classifying
 
 
-def judge(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
+def classify(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
     """The verdicts on messages; a filter that knows only one class, or no token of a message, is unsure."""
     words = _known(model, documents)
     known = np.diff(words.start).tolist()
@@ -226,7 +226,7 @@ def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Ca
     clues = _clues(model, used[np.argsort(-np.abs(odds[used]), kind="stable")], odds)
     fitted = model.settings.calibration
     temperature = fitted.temperature if isinstance(fitted, calibration.Temperature) else 1.0
-    return Case(judge(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
+    return Case(classify(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
 
 
 def top(model: Model, most: int = 20) -> dict[str, tuple[Clue, ...]]:
