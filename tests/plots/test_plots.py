@@ -97,7 +97,7 @@ def test_evidence_of_a_bare_model_and_of_the_impossible(tennis: NaiveBayes) -> N
     assert plots.evidence(tennis.model_, DAY).get_xlabel() == plots.evidence(tennis, DAY).get_xlabel()
     sure = NaiveBayes(classical=True, alpha=0).fit(TENNIS, PLAYED)
     plots.evidence(sure, {"outlook": "overcast"}).figure.canvas.draw()
-    with pytest.raises(DataError, match="of one row"):
+    with pytest.raises(DataError, match="pass the row"):
         plots.evidence(tennis)
 
 

@@ -131,7 +131,7 @@ def explain(options: argparse.Namespace) -> None:
     case = filter.explain(database.read(_database(options)), document(message.read()), _thresholds(options))
     lines = [f"{case.verdict}: {len(case.clues)} clues of {case.verdict.known} known tokens", *_table(case.clues)]
     lines.append(
-        f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} (the temperature of correlated clues)"
+        f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} (temperature: clues are correlated)"
     )
     _print(case.as_dict(), "\n".join(lines), options)
 
