@@ -56,8 +56,8 @@ def test_what_is_set_by_hand_is_what_python_says(browser: Any, penguins: tuple[P
     row = {**dict.fromkeys(model.feature_names_in_), "bill_length_mm": 46.1, "island": "Biscoe"}
     expected = model.predict_proba([row])[0]
     np.testing.assert_allclose(page.evaluate("whatIf.answer()"), expected, atol=1e-9)
-    told = page.locator("#verdict").inner_text()
-    assert told == f"{model.classes_[expected.argmax()]}, {expected.max():.1%}"
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict == f"{model.classes_[expected.argmax()]}: {expected.max():.1%}"
     total = page.locator("#reasons tr").last.locator("td").first.inner_text()
     assert float(total.replace("−", "-")) == pytest.approx(model.explain(row).total, abs=0.006)
     again = Page(browser, page.url)  # the address keeps what was set

@@ -231,6 +231,40 @@ def test_what_is_learned_is_on_the_disk_and_can_be_taken_back(path: Path, fitted
     assert load(path).class_count_.sum() == 344
 
 
+def bag() -> NaiveBayes:
+    table = {"bread": [3, 0, 2, 1], "salt": [0, 4, 1, 3]}
+    return NaiveBayes(family={"bread": "multinomial", "salt": "multinomial"}, classical=True).fit(table, list("abab"))
+
+
+def penguins() -> NaiveBayes:
+    return NaiveBayes(classical=True).fit(datasets.penguins(), target="species")
+
+
+REFUSED = {
+    "a level that was never learned": (penguins, "unlearn", {"island": "Nowhere"}, "Adelie"),
+    "a class that was never learned": (penguins, "unlearn", {"island": "Dream"}, "Emperor"),
+    "more rows than were learned": (penguins, "unlearn", {"year": 1850.0}, "Adelie"),
+    "text for a number": (penguins, "update", {"body_mass_g": "heavy"}, "Adelie"),
+    "a bag without one of its columns": (bag, "update", {"bread": 1}, "a"),
+    "a negative count in a bag": (bag, "update", {"bread": -1, "salt": 1}, "a"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_service_refuses_with_the_words_of_the_library(name: str, tmp_path: Path) -> None:
+    make, verb, row, label = REFUSED[name]
+    model = make()
+    model.save(tmp_path / "model.tally")
+    whole = row if make is bag else known(model, row)
+    with pytest.raises(TallybayesError) as refused:
+        (model.partial_fit if verb == "update" else model.unlearn)([whole], [label])
+    http = client(tmp_path / "model.tally", learn=True, token=TOKEN)
+    answer = http.post(f"/models/model/{verb}", json={"row": row, "label": label}, headers=BEARER)
+    assert answer.status_code in (409, 422)
+    assert answer.json()["detail"] == " ".join(str(refused.value).split())
+
+
 def test_writers_take_turns(path: Path) -> None:
     http = client(path, learn=True, token=TOKEN)
     answers: list[int] = []

@@ -252,7 +252,7 @@
 
     const [probs, reasons, verdict] = [byId("probs"), byId("reasons"), byId("verdict")];
     const [chosen, against] = [byId("label"), byId("against")];
-    for (const [select, first] of [[chosen, "the predicted class"], [against, "the next class"]]) {
+    for (const [select, first] of [[chosen, "predicted"], [against, "next"]]) {
       select.append(make("option", { value: "" }, first), ...labels.map((label, k) => make("option", { value: k }, label)));
       select.addEventListener("change", () => changed());
     }
@@ -270,7 +270,7 @@
       const { probabilities: p, prior, added } = model.score(row());
       const [order, mine, theirs] = compared(p);
       const [a, b] = [ofClass(mine), ofClass(theirs)];
-      verdict.textContent = `${labels[order[0]]}, ${percent(p[order[0]])}`;
+      verdict.textContent = `${labels[order[0]]}: ${percent(p[order[0]])}`;
       const few = order.length > MOST ? order.slice(0, MOST) : p.map((_, k) => k);
       probs.replaceChildren(
         ...few.map((k) =>

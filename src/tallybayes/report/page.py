@@ -247,11 +247,12 @@ def _performance(report: Report) -> str:
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
     how = "Each row is scored by the model without it." if evaluation.method == "leave-one-out" else ""
     wide = " wide" if len(evaluation.classes) > 6 else ""
+    method = evaluation.method[:1].upper() + evaluation.method[1:]
     interval = f"{evaluation.accuracy.low:.1%} to {evaluation.accuracy.high:.1%}"
     return (
-        f"<p>{escape(evaluation.method)}, {plural(evaluation.n_rows, 'row')}. {how} 95&nbsp;% interval of the accuracy:"
+        f"<p>{escape(method)}, {plural(evaluation.n_rows, 'row')}. {how} 95&nbsp;% interval of the accuracy:"
         f' {interval}.</p><dl class="facts">{listed}</dl><div class="two{wide}"><div>'
-        f"<h3>Confusion matrix: true class (rows), predicted class (columns)</h3>{_confusion(evaluation)}</div>"
+        f"<h3>Confusion matrix</h3><p>Rows: true class. Columns: predicted class.</p>{_confusion(evaluation)}</div>"
         f"<div><h3>Calibration</h3>{svg.reliability(evaluation)}"
         "<p>Accuracy by confidence. On the dashed line the probabilities are calibrated; below it they are "
         "overconfident. Larger dots are more rows.</p></div></div>"

@@ -94,7 +94,7 @@ def explanation(model: Model, body: Any) -> dict[str, Any]:
 def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """Performance on labelled rows."""
     table, _ = table_of(body, max_rows, LABELLED)
-    batch = labelled_of(model, table, body, learning=False)
+    batch = labelled_of(model, table, body)
     assert batch.labels is not None
     assert batch.labels.codes is not None
     logs = model.log_posterior(batch)
@@ -103,13 +103,13 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
 
 def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that has also learned the rows."""
-    changed = model.learn(labelled_of(model, table, body, learning=True))
+    changed = model.learn(labelled_of(model, table, body, new_levels=True, new_classes=True))
     return changed, {"rows": table.n_rows, "tally": repr(changed.tally)}
 
 
 def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
-    batch = labelled_of(model, table, body, learning=False)
+    batch = labelled_of(model, table, body, new_levels=True)
     less = model.unlearn(batch)
     changed = replace(less, tally=less.tally.trimmed())
     if not changed.tally.class_weight.any():

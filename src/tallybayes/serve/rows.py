@@ -89,8 +89,10 @@ def known(model: Model, table: Table) -> Table:
     return table
 
 
-def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: bool) -> TableBatch:
-    """The rows as the model reads them, with labels; learning adds new levels and classes."""
+def labelled_of(
+    model: Model, table: Table, body: Mapping[str, Any], *, new_levels: bool = False, new_classes: bool = False
+) -> TableBatch:
+    """The rows as the model reads them, with labels; unseen levels and classes may be added to the schema."""
     labels = body.get("labels")
     if "label" in body and labels is None:
         labels = [body["label"]]
@@ -107,9 +109,10 @@ def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: b
         raise DataError(f"'weight' must be a list of {table.n_rows:,} numbers of at least 0")
     table, schema = known(model, table), model.schema
     values = objects(labels)
-    if learning:
-        classes = tuple(united(schema.classes, tuple(distinct(values).tolist())))
-        schema = Schema(grown(schema.columns, table), classes)
+    if new_classes:
+        schema = Schema(schema.columns, tuple(united(schema.classes, tuple(distinct(values).tolist()))))
+    if new_levels:  # also to unlearn: rows with an unseen level were never learned, which the tally says
+        schema = Schema(grown(schema.columns, table), schema.classes)
     codes = encode_labels(values, objects(schema.classes))
     weights = None if weight is None else np.array(weight, dtype=np.float64)
     return TableBatch(schema, table, places_of(model), Labels.hard(codes, weights))
