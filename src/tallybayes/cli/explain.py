@@ -106,7 +106,7 @@ def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], 
     shifted = [math.exp(log - top) if top > -math.inf else 0.0 for log in joint]
     total = math.fsum(shifted)
     grid.add_row("= log P(row, class)", *(f"{log:.4f}" for log in joint))
-    grid.add_row("exp, after subtracting the largest", *(f"{value:.4g}" for value in shifted))
+    grid.add_row("exp(log − largest)", *(f"{value:.4g}" for value in shifted))
     if total:
         grid.add_row(f"÷ their sum {total:.4g}", *(f"{value / total:.4f}" for value in shifted))
     if model.settings.calibration is not None or not total:
