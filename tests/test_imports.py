@@ -30,6 +30,7 @@ def test_the_package_alone_loads_next_to_nothing() -> None:
 
 COUNT = """
 import numpy as np
+import tallybayes
 from tallybayes import Model, Settings, Tally, families
 from tallybayes.core.batch import Codes, Csr
 """
@@ -40,7 +41,7 @@ USES = {
 for family in (families.Gaussian(), families.Bernoulli(), families.Multinomial(), families.Complement(),
                families.Poisson(), families.Categorical()):
     x, y = np.array([[0, 1], [1, 0], [2, 1]]), ["no", "yes", "yes"]
-    tally = Tally.of(x, y, family)
+    tally = tallybayes.tally(x, y, family)
     assert (tally + tally - tally).class_weight.tolist() == [1, 2]
     model = Model(Settings({family.name: family}), tally)
     model.parameters, model.log_prior, model.n_parameters
@@ -51,7 +52,7 @@ from tallybayes.data.arrays import one_block
 from tallybayes.core.batch import Labels
 family = families.Gaussian()
 x = np.arange(6.0).reshape(3, 2)
-tally = Tally.of(x, [0, 1, 1], family)
+tally = tallybayes.tally(x, [0, 1, 1], family)
 model = Model(Settings({"gaussian": family}), tally)
 batch = one_block("gaussian", model.schema, x, Labels.hard(np.array([0, 1, 1], dtype=np.int32)))
 model.predict(batch), model.posterior(batch), model.log_posterior(batch), model.contributions(batch)
@@ -66,7 +67,7 @@ def test_pictures_and_reports_load_neither_scikit_learn_nor_matplotlib() -> None
 import numpy as np
 from tallybayes import Model, Settings, Tally, families, plots, report
 from tallybayes.inspection import charts as pictures
-tally = Tally.of(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
+tally = tallybayes.tally(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
 model = Model(Settings({"gaussian": families.Gaussian()}), tally)
 assert report.make(model).html()
 """

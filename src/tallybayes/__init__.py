@@ -21,9 +21,9 @@ _HOME = {
     "PoissonNB": "estimators",
     "TextNB": "estimators.text",
     "Tokens": "core.tokens",
-    "Model": "storage",
+    "Model": "core.model",
     "Settings": "core.settings",
-    "Tally": "data.sources",
+    "Tally": "core.tally",
     "datasets": "data.datasets",
     "em": "learning.em",
     "errors": "errors",
@@ -32,7 +32,9 @@ _HOME = {
     "load": "estimators.saved",
     "pictures": "inspection.charts",
     "plots": "plots",
+    "private": "inspection.privacy",
     "storage": "storage",
+    "tally": "data.tallies",
 }
 
 MODULES = {"datasets", "em", "errors", "evaluate", "families", "pictures", "plots", "storage"}

@@ -6,9 +6,8 @@ rows ──► Tally ──► parameters ──► log joint (n × K) ──►
 from __future__ import annotations
 
 import math
-import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,22 +17,22 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
+from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
-from tallybayes.core.family import for_columns, quiet_log
-from tallybayes.core.schema import Column, Schema, plural
+from tallybayes.core.equality import ByValue
+from tallybayes.core.family import DOCUMENTS, Family, for_columns, quiet_log
+from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
-from tallybayes.exports import Exports
-from tallybayes.families import DOCUMENTS, Family
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, TallybayesError
 
 WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
-@dataclass(frozen=True)
-class Model(Exports):
+@dataclass(frozen=True, eq=False)
+class Model(ByValue):
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters
@@ -43,9 +42,9 @@ class Model(Exports):
 
     Examples
     --------
-    >>> from tallybayes import Tally, families
-    >>> tally = Tally.of(np.array([[1.0], [3.0], [8.0]]), ["no", "no", "yes"], families.Gaussian())
-    >>> Model(Settings({"gaussian": families.Gaussian()}), tally)
+    >>> from tallybayes import families, tally
+    >>> rows = tally(np.array([[1.0], [3.0], [8.0]]), ["no", "no", "yes"], families.Gaussian())
+    >>> Model(Settings({"gaussian": families.Gaussian()}), rows)
     Model(gaussian; Tally(3 rows; no: 2, yes: 1; 1 column))
     """
 
@@ -143,6 +142,26 @@ class Model(Exports):
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
         return replace(self, tally=self.tally - count(batch, self.settings.families, n_jobs))
+
+    def trimmed(self, keep: Collection[Level] = ()) -> Model:
+        """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
+
+        Classes stay that a given prior names, or that the calibration was fitted to one by one.
+        """
+        named = tuple(self.settings.prior) if isinstance(self.settings.prior, Mapping) else ()
+        one_by_one = not isinstance(self.settings.calibration, Temperature | None)
+        return replace(self, tally=self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named)))
+
+    def check(self) -> None:
+        """Refuse a model whose parts do not belong together, or whose parameters cannot be estimated."""
+        if set(self.settings.families) != set(self.tally.blocks):
+            raise SchemaError("its settings are not for the columns that it counted")
+        self.tally.check()
+        try:
+            with np.errstate(all="ignore"):
+                self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
+        except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+            raise SchemaError(f"its parameters cannot be estimated ({error})") from error
 
     # ------------------------------------------------------------------------------------------ scoring
 
@@ -384,10 +403,6 @@ class Model(Exports):
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `tallybayes.load` and `storage.read` read."""
-        WRITERS[0](self, path)
-
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
@@ -443,7 +458,3 @@ class Alone:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
         return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))
-
-
-# How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.
-WRITERS: list[Callable[..., None]] = []

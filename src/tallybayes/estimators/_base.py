@@ -20,7 +20,7 @@ from tallybayes.core.schema import Column, Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import count
 from tallybayes.data.arrays import columns_of, is_sparse, one_block, sparse_rows
-from tallybayes.data.labels import row_weights
+from tallybayes.data.labels import class_array, row_weights
 from tallybayes.errors import CellError, ColumnWarning, DataError
 from tallybayes.estimators._checks import (
     check_lengths,
@@ -134,6 +134,9 @@ class BaseNB(Predicts):
             self._refuse_holes(holes)
             batch, self.classes_ = self._labelled(X, y, sample_weight, known)
             self._learn(batch)
+            if classes is not None:
+                schema = replace(self.tally_.schema, declared=tuple(self.classes_.tolist()))
+                self.model_ = replace(self.model_, tally=replace(self.tally_, schema=schema))
         return self
 
     def unlearn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -157,8 +160,9 @@ class BaseNB(Predicts):
         self._refuse_guesses("unlearn")
         with unchanged_on_error(self):
             batch, _ = self._labelled(X, y, sample_weight, self.classes_)
-            before, after = self.model_, self.model_.unlearn(batch, self.n_jobs)
-            self.model_ = replace(after, tally=after.tally.trimmed())
+            before = self.model_
+            self.model_ = before.unlearn(batch, self.n_jobs).trimmed()
+            self.classes_ = class_array(self.model_.schema.classes, self.classes_.dtype)
             assert batch.labels is not None
             self.receipt_ = Receipt.of(batch.labels, before.tally, self.model_.tally)
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from tallybayes.data.labels import encode_labels, factorise, is_hole
+from tallybayes.data.labels import class_array, encode_labels, factorise, is_hole
 from tallybayes.errors import DataError
 
 
@@ -56,8 +56,8 @@ def check_target(y: Any) -> NDArray[Any]:
             "This estimator requires y to be passed, but the target y is None. Pass the labels as y; NaiveBayes also "
             "takes target=…, the name of their column"
         )
-    if isinstance(y, (list, tuple)) and any(map(is_hole, y)):
-        y = np.array(y, dtype=object)  # NumPy would turn a hole into a label called "nan"
+    if isinstance(y, (list, tuple)) and _needs_objects(y):
+        y = np.array(y, dtype=object)
     labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         if np.isnan(labels).any():
@@ -72,6 +72,14 @@ def check_target(y: Any) -> NDArray[Any]:
                 "on, not a class; bin it, or turn it into text if these are labels"
             )
     return labels
+
+
+def _needs_objects(labels: Sequence[Any]) -> bool:
+    """Whether NumPy would change labels: a missing one to "nan", 1 beside "a" to "1", and "a\\0" to "a"."""
+    if any(map(is_hole, labels)):
+        return True
+    texts = [isinstance(label, str) for label in labels]
+    return any(texts) and (not all(texts) or any(label.endswith("\0") for label in labels))
 
 
 def check_lengths(n_rows: int, n_labels: int) -> None:
@@ -114,6 +122,6 @@ def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[A
         raise DataError("Input y contains NaN or None only: no row has a label")
     if codes.min() < 0:
         raise _without_label(int(np.argmin(codes)))
-    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
-        classes = classes.astype(str)
+    if classes.dtype.kind in "OT" and all(isinstance(label, str) for label in classes):
+        classes = class_array(classes.tolist())
     return classes, codes

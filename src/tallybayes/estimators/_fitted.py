@@ -17,9 +17,10 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Kind, NumberedColumns
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally
+from tallybayes.data.labels import class_array
 from tallybayes.errors import NotAvailableError, SchemaError, SettingError
+from tallybayes.estimators._exports import Exports
 from tallybayes.estimators._unlabelled import LearnsUnlabelled
-from tallybayes.exports import Exports
 from tallybayes.families import Family
 
 
@@ -69,7 +70,7 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         tally : Tally
-            A tally of this estimator's family, from `Tally.of`, a file or another estimator's ``tally_``.
+            A tally of this estimator's family, from `tallybayes.tally`, a file or another estimator's ``tally_``.
         **params
             Parameters of the estimator.
 
@@ -89,9 +90,7 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
 
     def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
         """Take on a tally as one's own."""
-        classes = np.array(tally.schema.classes)
-        if like is not None and like.dtype.kind == "O":
-            classes = classes.astype(object)
+        classes = class_array(tally.schema.classes, None if like is None else like.dtype)
         columns = tally.schema.columns
         self.classes_, self.n_features_in_ = classes, len(columns)
         if not (isinstance(columns, NumberedColumns) or _are_numbered(columns)):
@@ -110,9 +109,7 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
             Any name; ``.tally`` is a good ending.
         """
         check_is_fitted(self)
-        params = self.get_params(deep=False)
-        fitted = {name: value for name, value in vars(self).items() if name not in {*params, "model_"}}
-        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
+        storage.write(self.model_, path, saved_of(self))
 
     def __add__(self, other: Self) -> Self:
         """Return the estimator that has learned the rows of both."""
@@ -162,10 +159,6 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
     def n_joint_parameters_(self) -> int:
         """Number of free parameters that the full joint of the same columns would need, an exact integer."""
         return self.model_.n_joint_parameters
-
-    def _exported(self, name: str, *options: Any) -> Any:
-        check_is_fitted(self)
-        return self.model_._exported(name, *options)
 
     def with_prior(self, prior: Any) -> Self:
         """Return an estimator with the same evidence and another prior; no data is needed.
@@ -244,6 +237,16 @@ class HoldsModel(LearnsUnlabelled, Exports, ClassifierMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_"):
             twin.feature_names_in_ = self.feature_names_in_
         return twin
+
+
+def saved_of(estimator: Any) -> storage.Saved:
+    """What an estimator is besides its model, for the file."""
+    params, own = estimator.get_params(deep=False), vars(estimator)
+    inner = {name: saved_of(value) for name, value in params.items() if isinstance(value, BaseEstimator)}
+    beside = {*params, "model_", "classes_"}  # the classes are those of the model
+    labels = own["classes_"].dtype.str if "classes_" in own else ""
+    fitted = {name: value for name, value in own.items() if name not in beside}
+    return storage.Saved(type(estimator).__name__, params | inner, fitted, labels)
 
 
 def _are_numbered(columns: Any) -> bool:

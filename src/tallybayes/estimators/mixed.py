@@ -21,6 +21,7 @@ from tallybayes.core.schema import Schema, plural, united
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import split_target
+from tallybayes.data.labels import class_array
 from tallybayes.data.sources import is_source
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import NotAvailableError, SettingError
@@ -289,7 +290,8 @@ class NaiveBayes(AnswersOfTables):
             past = self.tally_ * self.decay if hasattr(self, "model_") else Tally.empty()
             tally = past + count(batch, self._settings(batch.schema).families, self.n_jobs)
             expected = tuple(np.asarray(classes).tolist()) if classes is not None else ()
-            known = Schema(tally.schema.columns, tuple(united(tally.schema.classes, expected)))
+            declared = united(tally.schema.declared, expected)
+            known = Schema(tally.schema.columns, tuple(united(tally.schema.classes, expected)), tuple(declared))
             self._adopt(tally.align(known), like=seen)
         return self
 
@@ -324,8 +326,7 @@ class NaiveBayes(AnswersOfTables):
         self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
 
     def _adopt(self, tally: Tally, like: NDArray[Any] | None = None) -> None:
-        classes = np.array(tally.schema.classes)
-        self.classes_ = classes.astype(object) if like is not None and like.dtype.kind == "O" else classes
+        self.classes_ = class_array(tally.schema.classes, None if like is None else like.dtype)
         names = [column.name for column in tally.schema.columns if column.kind != "pair"]
         self.n_features_in_ = len(names)
         if getattr(self, "_made_by", "") != "array":

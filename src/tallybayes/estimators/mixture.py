@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from tallybayes import storage
 from tallybayes.core.batch import Array, Batch, Labels, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
@@ -20,6 +22,7 @@ from tallybayes.data.tables import read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import generator, unchanged_on_error
+from tallybayes.estimators._fitted import saved_of
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.learning import em
 from tallybayes.learning import mixtures as components
@@ -233,6 +236,19 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {plural(start.n_classes, 'component')}: {found}", flush=True)
         return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted clusters to a file, whole or not at all; `tallybayes.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            Any name; ``.tally`` is a good ending.
+        """
+        check_is_fitted(self)
+        saved = saved_of(self)
+        reader = saved_of(self.classifier_)
+        storage.write(self.model_, path, replace(saved, fitted={**saved.fitted, "classifier_": reader}))
 
     # ------------------------------------------------------------------------------------------ predicting
 

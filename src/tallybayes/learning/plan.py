@@ -64,13 +64,7 @@ def mean_of(mine: Plan, theirs: Plan, my_rows: float, their_rows: float) -> Plan
     """The plan of two tables together: weights in between, nearer to those of the larger table."""
     if mine.weights is None or theirs.weights is None or my_rows + their_rows == 0:
         return mine if theirs.weights is None else theirs
-    share = their_rows / (my_rows + their_rows)
-
-    def between(a: float, b: float) -> float:
-        return a + share * (b - a)
-
-    columns = {n: between(w, theirs.weights.columns.get(n, 1.0)) for n, w in mine.weights.columns.items()}
-    return replace(mine, weights=EvidenceWeights(columns, between(mine.weights.prior, theirs.weights.prior)))
+    return replace(mine, weights=mine.weights.mean(theirs.weights, their_rows / (my_rows + their_rows)))
 
 
 def joined(families: list[Any]) -> Family:

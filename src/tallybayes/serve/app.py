@@ -6,7 +6,6 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -341,8 +340,7 @@ def updated(loaded: Loaded, table: Any, body: Any) -> tuple[Model, Any]:
 def unlearned(loaded: Loaded, table: Any, body: Any) -> tuple[Model, Any]:
     """The model that never saw the rows, with a receipt."""
     batch = labelled_of(loaded.model, table, body, learning=False)
-    less = loaded.model.unlearn(batch)
-    model = replace(less, tally=less.tally.trimmed())
+    model = loaded.model.unlearn(batch).trimmed()
     if not model.tally.class_weight.any():
         raise UnlearnError("nothing would be left of the model")
     assert batch.labels is not None

@@ -1,14 +1,23 @@
-"""The verbs that write a model down in another form, for everything that is or has a `Model`."""
+"""The methods of a fitted estimator that write its model in another form."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.core.model import Model
+
+if TYPE_CHECKING:
+    from tallybayes.report.page import Report
 
 
 class Exports:
-    """Methods of models and fitted estimators; `tallybayes.export`, which does the work, is imported when called."""
+    """Methods of fitted estimators; `tallybayes.export` and `tallybayes.report` do the work, and load when called."""
+
+    model_: Model
 
     def to_json(self, indent: int | None = None) -> str:
         """Return what the model does to a row, as JSON of a documented form that any language can evaluate.
@@ -22,7 +31,10 @@ class Exports:
         -------
         str
         """
-        return str(self._exported("to_json", indent))
+        from tallybayes.export import to_json
+
+        check_is_fitted(self)
+        return to_json(self.model_, indent)
 
     def to_python(self, name: str = "predict_proba") -> str:
         """Return the source of one Python function that scores a row, and needs nothing but Python.
@@ -46,7 +58,10 @@ class Exports:
         >>> space["predict_proba"]({"wind": "strong"})
         {'no': 0.571..., 'yes': 0.428...}
         """
-        return str(self._exported("to_python", name))
+        from tallybayes.export import to_python
+
+        check_is_fitted(self)
+        return to_python(self.model_, name)
 
     def to_sql(
         self,
@@ -80,7 +95,10 @@ class Exports:
         >>> duckdb.sql(model.to_sql("days")).fetchall()
         [('weak', 'yes', 0.181..., 0.818...)]
         """
-        return str(self._exported("to_sql", table, dialect, proba, keep))
+        from tallybayes.export import to_sql
+
+        check_is_fitted(self)
+        return to_sql(self.model_, table, dialect, proba, keep)
 
     def to_onnx(self, missing_text: str = "", dtype: Literal["float64", "float32"] = "float64") -> Any:
         """Return the model as an ONNX graph (needs the extra ``onnx``).
@@ -100,9 +118,12 @@ class Exports:
         -------
         onnx.ModelProto
         """
-        return self._exported("to_onnx", missing_text, dtype)
+        from tallybayes.export import to_onnx
 
-    def report(self, path: Any, data: Any = None, **options: Any) -> Any:
+        check_is_fitted(self)
+        return to_onnx(self.model_, missing_text, dtype)
+
+    def report(self, path: str | os.PathLike[str], data: Any = None, **options: Any) -> Report:
         """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
 
         Parameters
@@ -119,8 +140,6 @@ class Exports:
         Report
             What the page shows, as a record.
         """
-        return import_module("tallybayes.report").write(self, path, data, **options)
+        from tallybayes.report import write
 
-    def _exported(self, name: str, *options: Any) -> Any:
-        # By name: the layers above this one are not its business before somebody asks.
-        return getattr(import_module("tallybayes.export"), name)(self, *options)
+        return write(self, path, data, **options)
