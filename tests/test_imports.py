@@ -65,7 +65,8 @@ model.learn(batch).unlearn(batch)
 def test_pictures_and_reports_load_neither_scikit_learn_nor_matplotlib() -> None:
     code = """
 import numpy as np
-from tallybayes import Model, Settings, Tally, families, plots, report
+import tallybayes
+from tallybayes import Model, Settings, families, plots, report
 from tallybayes.inspection import charts as pictures
 tally = tallybayes.tally(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
 model = Model(Settings({"gaussian": families.Gaussian()}), tally)

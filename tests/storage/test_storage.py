@@ -340,7 +340,8 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
 KILLER = """
 import os, random, signal, sys, time
 import numpy as np
-from tallybayes import Tally, families, storage
+import tallybayes
+from tallybayes import families, storage
 
 path, dice = sys.argv[1], random.Random(0)
 models = [tallybayes.tally(np.full((2, 40_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]

@@ -245,7 +245,7 @@ def saved_of(estimator: Any) -> storage.Saved:
     inner = {name: saved_of(value) for name, value in params.items() if isinstance(value, BaseEstimator)}
     beside = {*params, "model_", "classes_"}  # the classes are those of the model
     labels = own["classes_"].dtype.str if "classes_" in own else ""
-    fitted = {name: value for name, value in own.items() if name not in beside}
+    fitted = {name: value for name, value in sorted(own.items()) if name not in beside}
     return storage.Saved(type(estimator).__name__, params | inner, fitted, labels)
 
 

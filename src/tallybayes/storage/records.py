@@ -69,6 +69,9 @@ class Encoder:
             return {TAG: "values", "dtype": kind, "of": [self(item) for item in array.tolist()]}
         if array.dtype.kind not in "fiub":
             raise SettingError(f"an array of {array.dtype} cannot be written to a model file ({path})")
+        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            self.arrays[path] = np.ascontiguousarray(array.T)  # sums of another layout differ in the last digit
+            return {TAG: "array", "name": path, "order": "F"}
         self.arrays[path] = np.ascontiguousarray(array)
         return {TAG: "array", "name": path}
 
@@ -128,7 +131,7 @@ class Decoder:
         if name not in self.arrays or name in self.used:
             raise ModelFileError(f"the array {name!r} is missing or meant twice")
         self.used.add(name)
-        return self.arrays[name]
+        return self.arrays[name].T if value.get("order") == "F" else self.arrays[name]
 
 
 def _below(path: str, key: Any) -> str:
