@@ -42,7 +42,7 @@ FITTED: dict[str, tuple[Any, Any]] = {
         tallybayes.NaiveBayes(calibration="isotonic", numeric="kernel", pairs=[("size", "town")]),
         TABLE,
     ),
-    "NaiveBayesMixture": (tallybayes.NaiveBayesMixture(3, random_state=0), TABLE),
+    "NaiveBayesMixture": (tallybayes.NaiveBayesMixture(3, random_state=0), {**TABLE, "note": [None] * N}),
     "NaiveBayesMixture, of counts": (
         tallybayes.NaiveBayesMixture(2, estimator=tallybayes.PoissonNB(alpha=0.5), random_state=1),
         COUNTS,

@@ -241,7 +241,8 @@ def test_the_last_rows_must_be_those_that_are_there(offset: float) -> None:
 def test_scatter_refuses_the_same(offset: float) -> None:
     x = np.random.default_rng(1).normal(size=(200, 3)) + offset
     whole, ones = scatter_of(x[:120], np.ones(120)) + scatter_of(x[120:], np.ones(80)), np.ones(1)
-    out = x.mean(axis=0) + [0.0, 1.01 * np.sqrt(((x[:, 1] - x[:, 1].mean()) ** 2).sum()), 0.0]
+    out = x.mean(axis=0)
+    out[1] += 1.01 * np.sqrt(((x[:, 1] - out[1]) ** 2).sum())
     with pytest.raises(UnlearnError):
         _ = whole - scatter_of(out[None], ones)
     for i in np.random.default_rng(2).permutation(200):
