@@ -12,6 +12,7 @@ from typing import Any
 
 from tallybayes import storage
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, read_model, rows_of, target_of
+from tallybayes.core.equality import same_value
 from tallybayes.core.model import Model
 from tallybayes.data.file_sources import Learned, count_file
 from tallybayes.errors import SchemaError, UnlearnError
@@ -43,7 +44,7 @@ def unlearn(options: argparse.Namespace) -> None:
     """Forget rows, with a receipt."""
     model, saved = read_model(options.model)
     learned = _counted(model, saved, options)
-    after = (model.tally - learned.tally).trimmed()
+    after = replace(model, tally=model.tally - learned.tally).trimmed().tally
     receipt = Receipt.between(model.tally, after, dict(zip(learned.tally.schema.classes, learned.n_rows, strict=True)))
     if not after.class_weight.any():
         raise UnlearnError("nothing would be left of the model; delete the file instead")
@@ -64,9 +65,7 @@ def merge(options: argparse.Namespace) -> None:
             pairs = {c.name for model in (models[0], other) for c in model.schema.columns if c.kind == "pair"}
             told = f"{path} and {options.models[0]} differ in the column {min(missing)!r}"
             raise SchemaError(told + (APART if missing <= pairs else "; only models of the same columns can be merged"))
-        if {n: b.columns for n, b in other.tally.blocks.items()} != {
-            n: b.columns for n, b in models[0].tally.blocks.items()
-        }:
+        if not same_value(other.tally.places, models[0].tally.places):
             raise SchemaError(f"{path} and {options.models[0]} read their columns differently{APART}")
     tally = reduce(add, (model.tally for model in models))
     settings = models[0].settings
@@ -79,7 +78,7 @@ def merge(options: argparse.Namespace) -> None:
 
 def _counted(model: Model, saved: Saved | None, options: argparse.Namespace) -> Learned:
     target = target_of(saved, options)
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    places = model.tally.places
     with (
         notes(options),
         opened(options.data, options) as file,

@@ -57,6 +57,8 @@ class Family(Protocol):
         """Numbers a class would need for this block without the naive assumption, plus one."""
 
 
+DOCUMENTS = frozenset({"multinomial", "complement", "clues"})  # families to which all columns of a block are one thing
+
 SLICE = 1 << 17  # cells worked on at a time, so that they stay in the cache
 
 

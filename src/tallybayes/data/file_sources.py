@@ -1,11 +1,9 @@
 """Learning from files and lazy tables.
 
-`Tally.of("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn. Files
+`tally("loans.parquet", target="paid")` comes here, and so do `NaiveBayes.fit`, and the commands that learn. Files
 are DuckDB's; relations, lazy frames, Ibis tables, Spark and Dask data frames are counted by their own engine.
 """
 
-from tallybayes.core.tally import SOURCES, Tally
-from tallybayes.data.arrays import is_array, tally_array
 from tallybayes.data.file_tallies import (
     SAMPLE,
     Families,
@@ -20,15 +18,10 @@ from tallybayes.data.known import as_learned, check_columns, labelled_rows, sett
 from tallybayes.data.streaming import labelled, objects, tables, with_own_words, words_of
 from tallybayes.data.tallies import is_table, tally_file, tally_table
 
-SOURCES.append((is_array, tally_array))
-SOURCES.append((is_source, tally_file))
-SOURCES.append((is_table, tally_table))
-
 __all__ = [
     "SAMPLE",
     "Families",
     "Learned",
-    "Tally",
     "as_learned",
     "check_columns",
     "count_file",

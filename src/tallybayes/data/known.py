@@ -64,7 +64,7 @@ def labelled_rows(
     data: Any, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
 ) -> tuple[TableBatch, int, int]:
     """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
-    places = {name: block.columns for name, block in tally.blocks.items()}
+    places = tally.places
     check_columns(open_file(data), schema, {target, weight})
 
     def drawn(file: File) -> tuple[TableBatch, int, int]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Column, Level, Schema, in_order, plural
-from tallybayes.core.tally import Block, Counts, Moments, Summary, Tally
+from tallybayes.core.summaries import Counts, Moments, Summary
+from tallybayes.core.tally import Block, Tally
 from tallybayes.data.inference import Profile
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError

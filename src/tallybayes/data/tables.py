@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.core import keys
 from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
-from tallybayes.core.tally import cell_grid
+from tallybayes.core.summaries import cell_grid
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import CODED, Profile
 from tallybayes.data.labels import is_hole

@@ -1,4 +1,4 @@
-"""Tallies of files, of lazy tables and of frames in memory: what `Tally.of` finds here."""
+"""Tallies of arrays, of files, of lazy tables and of frames in memory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,52 @@ import narwhals as nw
 from tallybayes.core.batch import MISSING
 from tallybayes.core.schema import Schema, in_order
 from tallybayes.core.tally import Tally, count
+from tallybayes.data.arrays import is_array, tally_array
 from tallybayes.data.columns import Overrides, inferred, split_target
-from tallybayes.data.file_tallies import check_unlabelled, learn_file
+from tallybayes.data.file_tallies import check_unlabelled, is_source, learn_file
 from tallybayes.data.files import Progress
 from tallybayes.data.labels import encode
 from tallybayes.data.streaming import labelled, objects
 from tallybayes.data.survey import refuse_regression, refuse_unlabelled
 from tallybayes.data.tables import read_table
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, SettingError
 from tallybayes.families import FAMILIES
+
+
+def tally(data: Any, target: Any = None, family: Any = None, **options: Any) -> Tally:
+    """Count rows of any kind.
+
+    Parameters
+    ----------
+    data : array or sparse matrix of shape (n, d), path, frame or lazy table
+        A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files. A lazy table (DuckDB
+        relation, Polars LazyFrame, Ibis table, Spark or Dask DataFrame) is counted by its engine.
+    target : array-like of shape (n,), or str
+        Class labels; of files and tables, the name of the column that holds them.
+    family : Family, or mapping of column to str
+        How an array is counted; of files and tables, the families of columns that are not to have the usual one.
+    **options
+        For arrays ``weight``, ``names``, ``classes``, ``n_jobs``; for files and tables ``kind``, ``drop``, ``missing``,
+        ``weight`` (a column) and ``unlabelled``.
+
+    Returns
+    -------
+    Tally
+
+    Examples
+    --------
+    >>> tally({"wind": ["strong", "weak", "weak"], "play": ["no", "yes", "yes"]}, "play")
+    Tally(3 rows; no: 1, yes: 2; 1 column)
+    """
+    if is_array(data):
+        if family is None:
+            raise SettingError("an array is counted by one family: tally(x, y, families.Gaussian())")
+        return tally_array(data, target, family, **options)
+    if is_source(data):
+        return tally_file(data, target, family=family, **options)
+    if is_table(data):
+        return tally_table(data, target, family=family, **options)
+    raise DataError(f"cannot count a {type(data).__name__}; pass an array, a sparse matrix, a table or a path")
 
 
 def tally_file(

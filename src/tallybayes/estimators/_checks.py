@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from tallybayes.core.model import Model
-from tallybayes.data.labels import encode_labels, factorise, is_hole
+from tallybayes.data.labels import class_array, encode_labels, factorise, is_hole
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, NegativeError
 
@@ -151,8 +150,8 @@ NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
 
 def _told_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Labels with another in the place of missing ones, and which are not missing."""
-    if isinstance(y, (list, tuple)) and any(map(is_hole, y)):
-        y = np.array(y, dtype=object)  # NumPy would turn a missing value into a label called "nan"
+    if isinstance(y, (list, tuple)) and _needs_objects(y):
+        y = np.array(y, dtype=object)
     labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
         known = np.fromiter((not is_hole(v) for v in labels), dtype=bool, count=len(labels))
@@ -185,8 +184,8 @@ def check_target(y: Any) -> NDArray[Any]:
             "This estimator requires y to be passed, but the target y is None. Pass the labels as y; NaiveBayes also "
             "takes target=…, the name of their column"
         )
-    if isinstance(y, (list, tuple)) and any(map(is_hole, y)):
-        y = np.array(y, dtype=object)  # NumPy would turn a hole into a label called "nan"
+    if isinstance(y, (list, tuple)) and _needs_objects(y):
+        y = np.array(y, dtype=object)
     labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         if np.isnan(labels).any():
@@ -201,6 +200,14 @@ def check_target(y: Any) -> NDArray[Any]:
                 "on, not a class; bin it, or turn it into text if these are labels"
             )
     return labels
+
+
+def _needs_objects(labels: Sequence[Any]) -> bool:
+    """Whether NumPy would change labels: a missing one to "nan", 1 beside "a" to "1", and "a\\0" to "a"."""
+    if any(map(is_hole, labels)):
+        return True
+    texts = [isinstance(label, str) for label in labels]
+    return any(texts) and (not all(texts) or any(label.endswith("\0") for label in labels))
 
 
 def check_lengths(n_rows: int, n_labels: int) -> None:
@@ -233,8 +240,8 @@ def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[A
         raise DataError("Input y contains NaN or None only: no row has a label")
     if codes.min() < 0:
         raise _without_label(int(np.argmin(codes)))
-    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
-        classes = classes.astype(str)
+    if classes.dtype.kind in "OT" and all(isinstance(label, str) for label in classes):
+        classes = class_array(classes.tolist())
     return classes, codes
 
 
@@ -246,16 +253,3 @@ def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
             f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
         )
     return dict(zip(classes.tolist(), values.tolist(), strict=True))
-
-
-def class_array(model: Model) -> NDArray[Any]:
-    """The class labels as an array of the type that they had."""
-    classes, kind = model.schema.classes, model.provenance.labels
-    if kind and kind != "object" and not kind.startswith("<U"):
-        return np.array(classes, dtype=kind)
-    plain = np.array(classes) if kind != "object" and len(set(map(type, classes))) <= 1 else None
-    if plain is not None and plain.ndim == 1 and plain.tolist() == list(classes):
-        return plain
-    found = np.empty(len(classes), dtype=object)
-    found[:] = classes
-    return found

@@ -1,6 +1,6 @@
 """Event models, one a file, all in the same order: record, formula, tally, estimate, log_prob, …"""
 
-from tallybayes.core.family import Family
+from tallybayes.core.family import DOCUMENTS, Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
@@ -37,8 +37,6 @@ FAMILIES: dict[str, type] = {
         Multinormal,
     )
 }
-
-DOCUMENTS = frozenset({"multinomial", "complement", "clues"})  # families to which all columns of a block are one thing
 
 __all__ = [
     "DOCUMENTS",

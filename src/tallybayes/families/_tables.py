@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
 from tallybayes.core.family import left_of
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import RowError
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import by_slices, left_of, per_column, pseudocounts, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError
 from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
 

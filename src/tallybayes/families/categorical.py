@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import left_of, per_column, quiet_log, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import OfLevels, Tables, column_sums, each_column
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Documents, Labels
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families._linear import Dense
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import left_of, per_column, pseudocounts, quiet_log, totals
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (

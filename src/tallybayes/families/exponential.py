@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import left_of, per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families._linear import Linear, Slopes
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Moments
+from tallybayes.core.summaries import Moments
 from tallybayes.errors import CellError, NotAvailableError
 
 

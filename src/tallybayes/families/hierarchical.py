@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
 

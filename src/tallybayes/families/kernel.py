@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Moments
+from tallybayes.core.summaries import Moments
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families.gaussian import Gaussian, Normals
 

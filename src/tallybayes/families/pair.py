@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import left_of, per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import Coded, Tables, each_column
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import left_of, per_column, quiet_log, totals, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
 

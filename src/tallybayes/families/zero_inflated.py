@@ -6,6 +6,7 @@ yes-or-no for being zero and one for the others, to which a zero is a hole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,15 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Counts, Index, Moments
+from tallybayes.core.equality import ByValue
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Counts, Index, Moments
 from tallybayes.errors import NotAvailableError
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.families.lognormal import Lognormal
 
 
-@dataclass(frozen=True)
-class Spiked:
+@dataclass(frozen=True, eq=False)
+class Spiked(ByValue):
     """How often a number is not zero, and the moments of those that are not."""
 
     other: Counts
@@ -40,6 +43,10 @@ class Spiked:
         """Re-index onto a larger set of classes."""
         return Spiked(self.other.align(classes, cells), self.rest.align(classes, cells))
 
+    def restrict(self, classes: Index, cells: Index) -> Spiked:
+        """The summary of some classes; the inverse of `align`."""
+        return Spiked(self.other.restrict(classes, cells), self.rest.restrict(classes, cells))
+
     def select(self, columns: NDArray[np.intp]) -> Spiked:
         """The summary of some columns."""
         return Spiked(self.other.select(columns), self.rest.select(columns))
@@ -50,9 +57,14 @@ class Spiked:
         return self.other.column_weight
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields by name, for the file."""
+        """What was counted, by name."""
         rest = {f"rest_{name}": array for name, array in self.rest.arrays().items()}
         return {**self.other.arrays(), **rest}
+
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None:
+        """Refuse a summary that is not one of such columns, or that no rows can have."""
+        self.other.check(n_classes, columns)
+        self.rest.check(n_classes, columns)
 
 
 @dataclass(frozen=True)

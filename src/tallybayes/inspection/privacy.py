@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import Column, Schema
-from tallybayes.core.tally import Block, Counts, Moments, Tally
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Counts, Moments
+from tallybayes.core.tally import Block, Tally
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families import DOCUMENTS
 from tallybayes.families.zero_inflated import Spiked
@@ -101,9 +102,9 @@ def release(
 
     Examples
     --------
-    >>> from tallybayes import Tally
+    >>> from tallybayes import tally
     >>> rows = {"age": [31.0, 45.0, 62.0, 38.0], "smokes": [True, False, True, False], "ill": ["no", "no", "yes", "no"]}
-    >>> release(Tally.of(rows, target="ill"), 1.0, bounds={"age": (0, 120)}).n_queries
+    >>> release(tally(rows, target="ill"), 1.0, bounds={"age": (0, 120)}).n_queries
     5
     """
     if tally.is_empty:
@@ -119,9 +120,20 @@ def release(
     return Release(found, math.inf if epsilon is None else epsilon, delta, n_queries, mechanism)
 
 
-def private(tally: Tally, *args: Any, **options: Any) -> Tally:
-    """The tally of a `release`."""
-    return release(tally, *args, **options).tally
+def private(tally: Tally, epsilon: float | None, delta: float = 0.0, **options: Any) -> Tally:
+    """Return a tally that may be shown: with noise of differential privacy on everything that was counted.
+
+    The parameters are those of `release`, which also returns what it cost; its text describes what it does and does
+    not protect.
+
+    Examples
+    --------
+    >>> from tallybayes import private, tally
+    >>> ages = tally({"age": [31.0, 45.0, 62.0], "ill": ["no", "no", "yes"]}, "ill")
+    >>> private(ages, None, min_cell=2).class_weight
+    array([2., 1.])
+    """
+    return release(tally, epsilon, delta, **options).tally
 
 
 def _check(epsilon: float | None, delta: float, min_cell: float, most_weight: float) -> None:
@@ -269,7 +281,7 @@ def _suppressed(tally: Tally, min_cell: float) -> Tally:
         count, widths = np.concatenate(parts, axis=1), np.array(n_levels, dtype=np.int64)
         right = np.array(n_right, dtype=np.int64) if n_right else None
         blocks[name] = Block(block.columns, Counts(count, _by_column(count, widths), widths, right))
-    return Tally(Schema(tuple(columns), tally.schema.classes), tally.class_weight, blocks)
+    return Tally(replace(tally.schema, columns=tuple(columns)), tally.class_weight, blocks)
 
 
 def _without_rare(column: Column, cells: Array, min_cell: float) -> tuple[Array, Column]:

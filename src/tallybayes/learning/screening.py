@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
 from tallybayes.core.schema import Column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.families import Pair
 from tallybayes.families.binned import coarse_edges, partition

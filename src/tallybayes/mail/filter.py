@@ -19,7 +19,8 @@ from tallybayes.core.batch import Array, Batch, Documents, Encoded, Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Counts, count
+from tallybayes.core.summaries import Counts
+from tallybayes.core.tally import count
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.words import Counted, count_words
 from tallybayes.errors import DataError, ModelFileError, UnlearnError
@@ -155,7 +156,7 @@ def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
     except UnlearnError:
         which = "this message was" if len(documents) == 1 else "some of these messages were"
         raise UnlearnError(f"{which} not learned as {label}, so nothing was changed") from None
-    return replace(less, tally=less.tally.trimmed())
+    return less.trimmed(keep=CLASSES)
 
 
 def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:

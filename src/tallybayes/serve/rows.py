@@ -67,7 +67,7 @@ def _kind(value: Any) -> str:
 
 def places_of(model: Model) -> dict[str, Sequence[int]]:
     """Which columns each block reads."""
-    return {name: block.columns for name, block in model.tally.blocks.items()}
+    return model.tally.places
 
 
 def batch_of(model: Model, table: Table) -> TableBatch:

@@ -39,7 +39,7 @@ def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
     provenance = Provenance(
         target=fitted.get("_target"),
         rows=round(float(model.tally.class_weight.sum())),
-        labels="" if classes is None else str(classes.dtype),
+        labels="" if classes is None else classes.dtype.str,
         made_by=fitted.get("_made_by", "array"),
         named="feature_names_in_" in fitted,
         steps=steps if fitted.get("_guessed") else None,

@@ -11,7 +11,8 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Column, Level, Schema
-from tallybayes.core.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.core.summaries import Counts, Moments, cell_grid
+from tallybayes.core.tally import Block, Tally
 from tallybayes.data.engines.sums import VALUE, grouped, level_sums, moments_of, ranges_of, sums_of
 from tallybayes.data.engines.survey import centres
 from tallybayes.data.engines.table import Lazy

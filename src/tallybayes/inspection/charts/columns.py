@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.core.batch import Array, Batch, Rows, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
-from tallybayes.core.tally import Summary
+from tallybayes.core.summaries import Summary
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.families import DOCUMENTS
 from tallybayes.families._linear import Linear

@@ -13,7 +13,7 @@ from tallybayes.core.batch import Rows
 from tallybayes.core.family import per_column
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
 from tallybayes.families.gaussian import Normals
@@ -216,10 +216,10 @@ def worked(model: Model, row: Mapping[str, Level]) -> Worked:
 
     Examples
     --------
-    >>> from tallybayes import Settings, Tally, families
+    >>> from tallybayes import Settings, families, tally
     >>> family = families.Categorical(alpha=1)
-    >>> tally = Tally.of(np.array([["a"], ["b"], ["b"]]), ["no", "no", "yes"], family, names=["letter"])
-    >>> work = worked(Model(Settings({"categorical": family}), tally), {"letter": "b"})
+    >>> rows = tally(np.array([["a"], ["b"], ["b"]]), ["no", "no", "yes"], family, names=["letter"])
+    >>> work = worked(Model(Settings({"categorical": family}), rows), {"letter": "b"})
     >>> [str(ratio) for ratio in work.factors[0].chance]
     ['2/4', '2/3']
     """

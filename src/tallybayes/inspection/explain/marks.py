@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.core.tally import Counts, Moments
+from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families.binned import coarse_edges, partition
