@@ -111,7 +111,7 @@ def labelled_of(
     values = objects(labels)
     if new_classes:
         schema = Schema(schema.columns, tuple(united(schema.classes, tuple(distinct(values).tolist()))))
-    if new_levels:  # also to unlearn: rows with an unseen level were never learned, which the tally says
+    if new_levels:  # also to unlearn: rows with an unseen level were never learned; the tally refuses them
         schema = Schema(grown(schema.columns, table), schema.classes)
     codes = encode_labels(values, objects(schema.classes))
     weights = None if weight is None else np.array(weight, dtype=np.float64)
