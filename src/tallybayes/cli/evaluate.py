@@ -14,7 +14,7 @@ def run(options: argparse.Namespace) -> None:
     """Predict the labels of rows and compare them with the true ones."""
     model, saved = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
-        rows = evaluation_rows(file, model, saved, options, MOST_ROWS)
+        rows = evaluation_rows(file, model, options, MOST_ROWS)
         assert rows.labels is not None
         assert rows.labels.codes is not None
         log_posterior = model.log_posterior(rows)

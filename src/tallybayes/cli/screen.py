@@ -123,21 +123,20 @@ def read_model(path: str) -> tuple[Model, Saved | None]:
     return read_all(path)
 
 
-def target_of(saved: Saved | None, options: argparse.Namespace) -> str:
+def target_of(model: Model, options: argparse.Namespace) -> str:
     """The column of labels: as given, or as in training."""
-    remembered = saved.fitted.get("_target") if saved is not None else None
-    target = options.target or remembered
-    if not isinstance(target, str):
+    target = options.target or model.provenance.target
+    if target is None:
         raise DataError("the model has no name for the column of its labels; give it with --target COLUMN")
-    return target
+    return str(target)
 
 
 def evaluation_rows(
-    file: File, model: Model, saved: Saved | None, options: argparse.Namespace, most: int
+    file: File, model: Model, options: argparse.Namespace, most: int
 ) -> TableBatch:
     """Labelled rows of a file to evaluate a model on, at most so many, sampled at random."""
     rows, n_rows, n_unlabelled = labelled_rows(
-        file, model.schema, model.tally, target_of(saved, options), options.weight, most
+        file, model.schema, model.tally, target_of(model, options), options.weight, most
     )
     if n_unlabelled and options.unlabelled == "error":
         raise DataError(f"{n_unlabelled:,} rows of {file.name} have no label; remove them, or use --unlabelled ignore")

@@ -71,9 +71,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _made(model: Model, saved: Saved) -> Any:
     """The estimator that was saved, with its model."""
     cls, fitted = _class_of(saved), dict(saved.fitted)
-    if "classes_" in fitted:  # a file of an earlier version
-        model = legacy.with_provenance(model, fitted)
-        fitted = {name: value for name, value in fitted.items() if name in KEPT}
     if issubclass(cls, NaiveBayesMixture):
         return _clusters(model, saved, fitted)
     estimator = _with_attributes(_unfitted(saved), fitted)

@@ -108,8 +108,7 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
         source.count(schema, places, settings.families)  # in the order of the rows, so that the right one is named
         raise
     if rows.n_rows < source.facts.n_rows:
-        columns = {name: block.columns for name, block in model.tally.blocks.items()}
-        model = replace(model, tally=source.count(model.schema, columns, model.settings.families))
+        model = replace(model, tally=source.count(model.schema, model.tally.places, model.settings.families))
     return model
 
 
@@ -139,8 +138,7 @@ def _calibrated(model: Model, source: Source, options: Options) -> Model:
 
 def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
     """Some of the learned rows as the model reads them, drawn by what they hold."""
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
-    return source.sample(model.schema, places, most)
+    return source.sample(model.schema, model.tally.places, most)
 
 
 def _warn(model: Model, facts: Facts) -> None:

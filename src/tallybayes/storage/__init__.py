@@ -191,7 +191,7 @@ def _parsed(data: bytes) -> tuple[Model, Saved | None]:
         raise ModelFileError(f"it holds a {type(saved).__name__} where the estimator should be")
     if left := sorted(set(arrays) - decode.used):
         raise ModelFileError(f"it holds an array that belongs to nothing, {left[0]!r}")
-    return model, saved
+    return (model, saved) if saved is None or "classes_" not in saved.fitted else legacy.upgraded(model, saved)
 
 
 def _check_labels(model: Model) -> None:

@@ -19,6 +19,7 @@ EM_PARAMETERS = {
     "keep_responsibilities": "keep_responsibilities",
     "verbose": "verbose",
 }
+KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes that are still beside the model
 GONE = {"components_per_class"}  # parameters that there are no more
 
 
@@ -30,6 +31,12 @@ class Plan:
     weights: EvidenceWeights | None = None
     notes: tuple[str, ...] = ()
     lost: Mapping[str, float] = field(default_factory=dict)
+
+
+def upgraded(model: Model, saved: Any) -> tuple[Model, Any]:
+    """A model and its estimator as this version would have saved them."""
+    kept = {name: value for name, value in saved.fitted.items() if name in KEPT}
+    return with_provenance(model, saved.fitted), replace(saved, fitted=kept)
 
 
 def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
