@@ -12,7 +12,7 @@ MOST_ROWS = 1_000_000  # beyond which rows are sampled: their probabilities are 
 
 def run(options: argparse.Namespace) -> None:
     """Predict the labels of rows and compare them with the true ones."""
-    model, saved = read_model(options.model)
+    model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
         rows = evaluation_rows(file, model, options, MOST_ROWS)
         assert rows.labels is not None
