@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
 from tallybayes.core.documents import Texts
-from tallybayes.core.family import for_columns, quiet_log
+from tallybayes.core.family import Family, for_columns, quiet_log
 from tallybayes.core.schema import Column, Schema, plural
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError
 from tallybayes.exports import Exports
-from tallybayes.families import DOCUMENTS, Family
 
 WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
@@ -127,11 +126,11 @@ class Model(Exports):
     @cached_property
     def generative(self) -> Model:
         """The plain model of how rows come about: every column once, in full. It samples and tells P(x)."""
-        if self.settings.weights is None and "pair" not in self.tally.blocks:
+        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
+        if self.settings.weights is None and len(families) == len(self.settings.families):
             return self
-        families = {name: f for name, f in self.settings.families.items() if name != "pair"}
         settings = replace(self.settings, families=families, weights=None, calibration=None)
-        blocks = {name: block for name, block in self.tally.blocks.items() if name != "pair"}
+        blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
         return Model(settings, replace(self.tally, blocks=blocks))
 
     # ------------------------------------------------------------------------------------------ learning
@@ -308,14 +307,14 @@ class Model(Exports):
         blocks = self.tally.blocks.items()
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if not self._is_document(name)
+            if not self.is_document(name)
             else [Alone(self.settings.families[name], self.words.summary(name), self.parameters[name], whole=True)]
             for name, b in blocks
         }
 
-    def _is_document(self, name: str) -> bool:
+    def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return name in self.texts or self.settings.families[name].name in DOCUMENTS
+        return name in self.texts or self.settings.families[name].is_document
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]

@@ -10,11 +10,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.family import quiet_log
+from tallybayes.core.family import Family, quiet_log
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError
-from tallybayes.families import Family
 
 Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
 

@@ -19,7 +19,7 @@ from tallybayes.data.streaming import labelled, objects
 from tallybayes.data.survey import refuse_regression, refuse_unlabelled
 from tallybayes.data.tables import read_table
 from tallybayes.errors import DataError
-from tallybayes.families import FAMILIES
+from tallybayes.families import family_of
 
 
 def tally_file(
@@ -109,4 +109,4 @@ def tally_table(
     schema = Schema(columns, classes)
     places = told.places(schema)
     rows = labelled(table, schema, places, target, weight)
-    return count(rows, {block: FAMILIES[block.split(":")[0]]() for block in places})
+    return count(rows, {block: family_of(block)() for block in places})

@@ -22,20 +22,18 @@ from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import check_lengths, check_target, coded
 from tallybayes.families import (
-    Bernoulli,
     Categorical,
-    Complement,
     Family,
     Gaussian,
     Hierarchical,
     Multinomial,
     Poisson,
+    family_of,
+    numeric_families,
 )
 from tallybayes.learning import refinement as planning
-from tallybayes.learning.plan import NUMERIC, Plan
+from tallybayes.learning.plan import Plan
 from tallybayes.learning.smoothing import best_alpha
-
-TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
 
 
 class ReadsTables(BaseNB):
@@ -123,7 +121,9 @@ class ReadsTables(BaseNB):
         return read_table(X)
 
     def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self._places(self.schema_).get("multinomial", [])]
+        places = self._places(self.schema_).items()
+        whole = (p for block, at in places if family_of(block).is_document for p in at)
+        bag = [self.schema_.columns[p].name for p in whole if self.schema_.columns[p].kind != "text"]
         return matched(
             table,
             self.schema_,
@@ -171,14 +171,13 @@ class ReadsTables(BaseNB):
             "poisson": Poisson(alpha("poisson")),
             "multinomial": Multinomial(alpha("multinomial")),
         }
-        families |= {name: family for name, family in NUMERIC.items() if name not in families}
+        families |= {name: family for name, family in numeric_families().items() if name not in families}
         families["hierarchical"] = Hierarchical(unseen=self.unseen)
-        documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
         for block, at in places.items():
             if schema.columns[at[0]].kind == "text":
-                chosen = block.split(":")[0]
+                chosen: Any = family_of(block)
                 given = self._text_alpha(schema.columns[at[0]].name)
-                families[block] = documents[chosen](TEXT_ALPHA[chosen] if given is None else given)
+                families[block] = chosen(chosen.text_alpha if given is None else given)
         prior: Prior = self.prior
         return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
 

@@ -28,9 +28,10 @@ from tallybayes.estimators._answers import AnswersOfTables
 from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import unchanged_on_error
 from tallybayes.estimators._files import fit_file
+from tallybayes.families import numeric_families
 from tallybayes.inspection.evaluate import CalibrationReport, score
 from tallybayes.learning import refinement as planning
-from tallybayes.learning.plan import NUMERIC, Plan, mean_of
+from tallybayes.learning.plan import Plan, mean_of
 from tallybayes.learning.smoothing import MOST_ROWS, best_alpha, with_alpha
 from tallybayes.learning.weights import LEAST_ROWS
 
@@ -46,9 +47,9 @@ class NaiveBayes(AnswersOfTables):
     kind : mapping of column to {"numeric", "category", "boolean", "count", "text", "ignored"}, optional
         What columns are, where the inference is wrong.
     family : mapping of column to str, optional
-        The distribution of columns, where another than the chosen one is wanted: "gaussian", "kernel", "binned",
-        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial"; of
-        text "multinomial", "bernoulli" or "complement".
+        The distribution of columns, where another than the chosen one is wanted: the name of a family of
+        `tallybayes.families` that reads columns of this kind, such as "gaussian", "hierarchical" or "poisson"; of text
+        "multinomial", "bernoulli" or "complement".
     tokens : Tokens or mapping of column to Tokens, optional
         How text is cut into words.
     drop : list of str, optional
@@ -63,8 +64,9 @@ class NaiveBayes(AnswersOfTables):
         Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels. Without it levels are
         smoothed towards their share of all rows, as strongly as leave-one-out prefers, column by column; with
         `classical` it is 1.
-    numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
-        The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
+    numeric : str, default="auto"
+        The distribution of numbers: the name of a family of numbers, such as "gaussian", "kernel", "binned",
+        "lognormal" or "exponential"; "auto" takes for each column the one that predicts the classes best, by
         leave-one-out, and says so in `schema_`.
     weights : {"auto", "learn", "words", "classes"}, optional, default="auto"
         Learn how much of each column's evidence is to be believed, so that columns that say the same are not counted
@@ -159,7 +161,7 @@ class NaiveBayes(AnswersOfTables):
         "unseen": [StrOptions({"ignore", "smooth"})],
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", *NUMERIC})],
+        "numeric": [StrOptions({"auto", *numeric_families()})],
         "weights": [StrOptions({"auto", "classes", "learn", "words"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],

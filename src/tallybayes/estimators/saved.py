@@ -84,7 +84,7 @@ def _made(model: Model, saved: Saved) -> BaseNB:
     if not issubclass(cls, NaiveBayes) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
     names = getattr(estimator, "feature_names_in_", None)
-    n_pairs = len(model.tally.blocks["pair"].columns) if "pair" in model.tally.blocks else 0  # always the last columns
+    n_pairs = sum(column.kind == "pair" for column in model.schema.columns)  # always the last ones
     n_columns = len(model.schema.columns) - n_pairs
     if names is not None and names.tolist() != list(model.schema.names[:n_columns]):
         raise ModelFileError("its estimator has other columns than its model")

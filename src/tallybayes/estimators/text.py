@@ -20,12 +20,11 @@ from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
 from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._tables import TEXT_ALPHA
 from tallybayes.estimators.mixed import NaiveBayes
-from tallybayes.families import Bernoulli, Complement, Multinomial
+from tallybayes.families import FAMILIES
 
 TEXT = "text"  # the name of the only column
-FAMILIES: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+OF_TEXT = tuple(name for name, family in FAMILIES.items() if "text" in family.reads)
 
 
 class TextNB(NaiveBayes):
@@ -102,7 +101,7 @@ class TextNB(NaiveBayes):
             name: NaiveBayes._parameter_constraints[name]
             for name in (*NaiveBayes._em_constraints, "prior", "prior_alpha", "n_jobs")
         },
-        "family": [StrOptions(set(FAMILIES)), None],
+        "family": [StrOptions(set(OF_TEXT)), None],
         "alpha": [NaiveBayes._parameter_constraints["alpha"][0], None],
         "weights": NaiveBayes._parameter_constraints["weights"],
         "words": [StrOptions({"unicode", "sklearn", "lines"})],
@@ -222,8 +221,9 @@ class TextNB(NaiveBayes):
     def _base_settings(self, schema: Schema) -> Settings:
         (block,) = self._overrides().places(schema)
         name = block.split(":")[0]
-        idf = {"idf": bool(self.idf)} if name != "bernoulli" else {}
-        family = FAMILIES[name](TEXT_ALPHA[name] if self.alpha is None else float(self.alpha), **idf)
+        chosen: Any = FAMILIES[name]
+        idf = {"idf": bool(self.idf)} if chosen.is_document else {}
+        family = chosen(chosen.text_alpha if self.alpha is None else float(self.alpha), **idf)
         calibrated = getattr(self, "_calibration", None)
         return Settings({block: family}, self.prior, float(self.prior_alpha), calibrated)
 

@@ -1,6 +1,7 @@
 """Event models, one a file, all in the same order: record, formula, tally, estimate, log_prob, …"""
 
 from tallybayes.core.family import Family
+from tallybayes.core.schema import Kind
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
@@ -17,7 +18,8 @@ from tallybayes.families.pair import Pair
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.zero_inflated import ZeroInflated
 
-FAMILIES: dict[str, type] = {
+# The one list of families: what each can do is declared in its own file.
+FAMILIES: dict[str, type[Family]] = {
     family.name: family
     for family in (
         Gaussian,
@@ -38,10 +40,24 @@ FAMILIES: dict[str, type] = {
     )
 }
 
-DOCUMENTS = frozenset({"multinomial", "complement", "clues"})  # families to which all columns of a block are one thing
+
+def family_of(block: str) -> type[Family]:
+    """The family that counts a block: its name is the family's, of a text with the column's behind it."""
+    return FAMILIES[block.split(":")[0]]
+
+
+def textbook_family(kind: Kind) -> str:
+    """Name of the textbook family of a kind of column."""
+    return next(name for name, family in FAMILIES.items() if kind in family.textbook)
+
+
+def numeric_families() -> dict[str, Family]:
+    """The families that a numeric column of a table may have, with their usual settings."""
+    found = {name: family for name, family in FAMILIES.items() if family.kind == "numeric" and family.reads}
+    return {name: family.usual() for name, family in found.items()}
+
 
 __all__ = [
-    "DOCUMENTS",
     "FAMILIES",
     "Bernoulli",
     "Binned",
@@ -59,4 +75,7 @@ __all__ = [
     "Pair",
     "Poisson",
     "ZeroInflated",
+    "family_of",
+    "numeric_families",
+    "textbook_family",
 ]

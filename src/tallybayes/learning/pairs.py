@@ -189,6 +189,6 @@ class _Pairs:
             return tally
         chosen, first = self.model.tally.select(names), len(tally.schema.columns)
         schema = Schema((*tally.schema.columns, *chosen.schema.columns), tally.schema.classes)
-        block = chosen.blocks["pair"]
+        block = chosen.blocks[Pair.name]
         pairs = Block([first + c for c in block.columns], block.summary)
-        return Tally(schema, tally.class_weight, {**tally.blocks, "pair": pairs})
+        return Tally(schema, tally.class_weight, {**tally.blocks, Pair.name: pairs})

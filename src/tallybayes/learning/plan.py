@@ -11,19 +11,7 @@ import numpy as np
 from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.core.tally import Tally
-from tallybayes.families import FAMILIES, Binned, Exponential, Family, Gaussian, Kernel, Lognormal, ZeroInflated
-
-BY_COLUMN = ("alpha", "strength", "bandwidth")  # settings that a block may have one of for each column
-
-# The families that a number may have, with their usual settings.
-NUMERIC: dict[str, Family] = {
-    "gaussian": Gaussian(ignore_constants=True, floor="own"),
-    "kernel": Kernel(),
-    "binned": Binned(),
-    "lognormal": Lognormal(),
-    "exponential": Exponential(),
-    "zero_inflated": ZeroInflated("lognormal"),
-}
+from tallybayes.families import Family, family_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +41,7 @@ class Plan:
     def of_tally(cls, tally: Tally) -> Plan:
         """The plan that a tally was counted by, as far as it tells: families with their usual settings."""
         names = ((tally.schema.columns[p].name, name) for name, block in tally.blocks.items() for p in block.columns)
-        return cls({column: NUMERIC.get(name) or FAMILIES[name.split(":")[0]]() for column, name in names})
+        return cls({column: family_of(name).usual() for column, name in names})
 
     def same_reading(self, other: Plan) -> bool:
         """Whether tallies made by the two plans can be added."""
@@ -79,6 +67,6 @@ def joined(families: list[Any]) -> Family:
     lists = {
         f.name: tuple(float(np.ravel(getattr(each, f.name))[0]) for each in families)
         for f in fields(first)
-        if f.name in BY_COLUMN and first.name != "zero_inflated"
+        if f.name in first.by_column
     }
     return replace(first, **lists) if lists else first

@@ -23,7 +23,6 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import DOCUMENTS
 from tallybayes.learning.class_weights import with_class_weights
 from tallybayes.learning.columns import read_columns
 from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, left_out
@@ -73,8 +72,8 @@ def _weighed(read: Reading, batch: TableBatch, base: Settings, wishes: Wishes, n
         return read.noted(f"{plural(batch.n_rows, 'row')}: too few to learn weights from")
     columns = read.model.schema.columns
     # A document is one thing: its evidence is that of all its columns, and has one weight.
-    blocks = read.model.tally.blocks.items()
-    used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
+    blocks, families = read.model.tally.blocks.items(), read.model.settings.families
+    used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
     names, texts = [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
     cells = read.model.n_classes * (len(used) + wishes.most_pairs + TEXT_CELLS * len(texts))
     sample = thinned(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))

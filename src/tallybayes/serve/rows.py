@@ -15,6 +15,7 @@ from tallybayes.data.labels import distinct, encode_labels, is_hole
 from tallybayes.data.sources import objects
 from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.errors import DataError
+from tallybayes.families import family_of
 
 NOTHING = ""  # stands for the columns of rows of which nothing is known
 CELLS = (str, int, float, bool, type(None))
@@ -84,7 +85,8 @@ def known(model: Model, table: Table) -> Table:
     if extra := [name for name in table.columns if name not in have]:
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise DataError(f"the model never saw {listed(extra)}; it knows {some}")
-    if bag := [names[p] for p in places_of(model).get("multinomial", ())]:
+    whole = (p for name, block in model.tally.blocks.items() if family_of(name).is_document for p in block.columns)
+    if bag := [names[p] for p in whole if model.schema.columns[p].kind != "text"]:
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
 
