@@ -74,6 +74,7 @@ def _weighed(read: Reading, batch: TableBatch, base: Settings, wishes: Wishes, n
     # A document is one thing: its evidence is that of all its columns, and has one weight.
     blocks, families = read.model.tally.blocks.items(), read.model.settings.families
     used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
+    used.sort(key=lambda p: columns[p].name)  # so that the order of the columns makes no difference
     names, texts = [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
     cells = read.model.n_classes * (len(used) + wishes.most_pairs + TEXT_CELLS * len(texts))
     sample = thinned(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
