@@ -190,7 +190,7 @@ def evaluated(expression: Expression, x: Array) -> Array:
 def by_class(expression: Expression) -> list[Expression]:
     """The expression of each class, its constants plain numbers."""
     if not isinstance(expression, tuple):
-        return [expression] if isinstance(expression, str) else np.asarray(expression).tolist()
+        return [expression] if isinstance(expression, str) else np.atleast_1d(expression).tolist()
     parts = [by_class(each) for each in expression[1:]]
     n_classes = max(map(len, parts))
     each = zip(*(part * (n_classes // len(part)) for part in parts), strict=True)
@@ -201,4 +201,4 @@ def at_column(expression: Expression, column: int) -> Expression:
     """The expression of one column, from one whose constants are those of all columns (K, d)."""
     if isinstance(expression, tuple):
         return (expression[0], *(at_column(each, column) for each in expression[1:]))
-    return expression if isinstance(expression, str) else np.asarray(expression)[..., column]
+    return expression if isinstance(expression, str) else np.atleast_1d(np.asarray(expression)[..., column])
