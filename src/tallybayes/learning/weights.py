@@ -158,4 +158,4 @@ def heard(model: Model, names: Sequence[str], weights: Array) -> dict[str, float
         if model.settings.families[name].is_document:
             columns = [model.schema.columns[p].name for p in block.columns]
             found |= dict.fromkeys(columns, found[columns[0]])
-    return found
+    return {name: found[name] for name in model.schema.names if name in found}
