@@ -20,7 +20,7 @@ from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, 
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import DOCUMENTS, Family, for_columns, quiet_log
+from tallybayes.core.family import Family, for_columns, quiet_log
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import APART, Prior, Settings
@@ -130,11 +130,11 @@ class Model(ByValue):
     @cached_property
     def generative(self) -> Model:
         """The plain model of how rows come about: every column once, in full. It samples and tells P(x)."""
-        if self.settings.weights is None and "pair" not in self.tally.blocks:
+        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
+        if self.settings.weights is None and len(families) == len(self.settings.families):
             return self
-        families = {name: f for name, f in self.settings.families.items() if name != "pair"}
         settings = replace(self.settings, families=families, weights=None, calibration=None)
-        blocks = {name: block for name, block in self.tally.blocks.items() if name != "pair"}
+        blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
         return Model(settings, replace(self.tally, blocks=blocks))
 
     # ------------------------------------------------------------------------------------------ learning
@@ -374,14 +374,21 @@ class Model(ByValue):
         blocks = self.tally.blocks.items()
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if not self._is_document(name)
+            if not self.is_document(name)
             else [Alone(self.settings.families[name], self.words.summary(name), self.parameters[name], whole=True)]
             for name, b in blocks
         }
 
-    def _is_document(self, name: str) -> bool:
+    @property
+    def bag(self) -> list[int]:
+        """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
+        families, columns = self.settings.families, self.schema.columns
+        blocks = (b for name, b in self.tally.blocks.items() if families[name].is_document)
+        return [p for block in blocks for p in block.columns if columns[p].kind != "text"]
+
+    def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return name in self.texts or self.settings.families[name].name in DOCUMENTS
+        return name in self.texts or self.settings.families[name].is_document
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]

@@ -11,14 +11,14 @@ from tallybayes.core.tally import Tally
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, is_lazy, survey_lazy
 from tallybayes.data.files import LOOK, File, Progress, is_file, known_column, open_file
-from tallybayes.data.inference import KIND_OF_FAMILY, infer
+from tallybayes.data.inference import infer, kind_for
 from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.pushdown import survey
 from tallybayes.data.streaming import labelled, streamed, with_chosen_words
-from tallybayes.data.survey import PUSHED, Mode, Survey, profiles, pushed
+from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Table, TableBatch, profile
 from tallybayes.errors import DataError, SettingError
-from tallybayes.families import FAMILIES, Family
+from tallybayes.families import Family, family_of
 
 SAMPLE = 50_000  # rows that are drawn where something is chosen or judged by looking at rows
 
@@ -78,7 +78,7 @@ def learn_file(
     schema = Schema(columns, seen.classes)
     schema = with_chosen_words(file, schema, _target(file, target))
     places = told.places(schema)
-    usual = {block: FAMILIES[block.split(":")[0]]() for block in places}
+    usual = {block: family_of(block)() for block in places}
     chosen = families(schema) if families is not None else usual
     return _learned(file, seen, schema, places, chosen, _target(file, target), weight, progress)
 
@@ -168,8 +168,8 @@ def _learned(
     progress: Progress | None,
 ) -> Learned:
     """The tally: put in order what was seen, or count again where no query can."""
-    if weight is None and set(places) <= PUSHED:
-        tally = pushed(seen, schema, places)
+    if weight is None and can_push({block: families[block] for block in places}):
+        tally = pushed(seen, schema, places, families)
     else:
         n_rows = seen.n_rows + seen.unlabelled
         tally = streamed(file, schema, places, families, target, weight, n_rows, progress)
@@ -178,8 +178,9 @@ def _learned(
 
 
 def _mode(file: File | Lazy, name: str, told: Overrides) -> Mode:
-    kind = told.kind.get(name, KIND_OF_FAMILY.get(told.family.get(name, ""), None))
     storage = file.storage(name)
+    chosen = kind_for(told.family[name], storage) if name in told.family else None
+    kind = told.kind.get(name, chosen)
     if kind == "text" and storage not in ("text", "empty"):
         raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
     if name in told.drop or kind == "ignored" or storage in ("other", "date", "empty"):

@@ -8,43 +8,7 @@ from typing import Any, get_args
 
 from tallybayes.core.schema import Column, Kind, Level, plural
 from tallybayes.errors import DataError, SettingError
-
-FAMILY_OF_KIND: dict[str, str] = {
-    "numeric": "gaussian",
-    "category": "categorical",
-    "boolean": "categorical",
-    "count": "poisson",
-    "text": "multinomial",
-}
-KIND_OF_FAMILY: dict[str, Kind] = {
-    "gaussian": "numeric",
-    "kernel": "numeric",
-    "binned": "numeric",
-    "lognormal": "numeric",
-    "exponential": "numeric",
-    "zero_inflated": "numeric",
-    "categorical": "category",
-    "hierarchical": "category",
-    "bernoulli": "boolean",
-    "poisson": "count",
-    "multinomial": "count",
-    "complement": "text",
-}
-
-CODED = frozenset({"categorical", "hierarchical", "kernel", "binned", "pair"})  # families that read codes
-
-KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(
-        ("gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"), ("numeric", "count")
-    ),
-    "categorical": ("category", "boolean"),
-    "hierarchical": ("category", "boolean"),
-    "bernoulli": ("boolean", "category", "text"),
-    "poisson": ("count", "numeric"),
-    "multinomial": ("count", "numeric", "text"),
-    "complement": ("text",),
-}
-
+from tallybayes.families import FAMILIES
 
 FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
 LOOKED_AT = 1000  # values whose words are counted to tell
@@ -181,6 +145,12 @@ def with_missing_level(column: Column) -> Column:
     levels = tuple(level for level in column.levels or () if level is not None)
     declared = (*(level for level in column.declared if level is not None), None)
     return replace(column, levels=(*levels, None), declared=declared, reason=f"{column.reason}; missing is a level")
+
+
+def kind_for(family: str, storage: str) -> Kind:
+    """The kind of a column for which a family was chosen, where its kind was not: text is no number."""
+    kinds = FAMILIES[family].reads
+    return next((kind for kind in kinds if storage != "text" or kind not in ("numeric", "count")), kinds[0])
 
 
 def check_known(option: str, given: Mapping[str, Any] | Any, names: Any) -> None:

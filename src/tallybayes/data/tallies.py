@@ -20,7 +20,7 @@ from tallybayes.data.streaming import labelled, objects
 from tallybayes.data.survey import refuse_regression, refuse_unlabelled
 from tallybayes.data.tables import read_table
 from tallybayes.errors import DataError, SettingError
-from tallybayes.families import FAMILIES
+from tallybayes.families import family_of
 
 
 def tally(data: Any, target: Any = None, family: Any = None, **options: Any) -> Tally:
@@ -146,4 +146,4 @@ def tally_table(
     schema = Schema(columns, classes)
     places = told.places(schema)
     rows = labelled(table, schema, places, target, weight)
-    return count(rows, {block: FAMILIES[block.split(":")[0]]() for block in places})
+    return count(rows, {block: family_of(block)() for block in places})

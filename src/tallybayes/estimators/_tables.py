@@ -161,7 +161,7 @@ class TableNB(Fitted):
         return TableBatch(self.schema_, self._matched(table), self.tally_.places)
 
     def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self.tally_.places.get("multinomial", [])]
+        bag = [self.schema_.columns[p].name for p in self.model_.bag]
         provenance = self.model_.provenance
         return matched(table, self.schema_, bag, provenance.named, self.strict, provenance.target, type(self).__name__)
 

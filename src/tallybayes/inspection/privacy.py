@@ -20,7 +20,7 @@ from tallybayes.core.schema import Column
 from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.tally import Block, Tally
 from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.families import DOCUMENTS
+from tallybayes.families import family_of
 from tallybayes.families.zero_inflated import Spiked
 
 Bounds = Mapping[str, tuple[float, float]]
@@ -182,7 +182,7 @@ class Plan:
         if isinstance(summary, Spiked):
             return 5
         if isinstance(summary, Counts):
-            return 1 if summary.n_levels is not None or _is_bag(name) else 2
+            return 1 if summary.n_levels is not None or family_of(name).is_document else 2
         raise NotAvailableError(f"a tally of {name} has products of columns, for which no noise is implemented")
 
     def noised(self, noise: Noise) -> Tally:
@@ -208,7 +208,7 @@ class Plan:
         assert isinstance(summary, Counts)
         high = np.maximum(np.abs(ranges).max(axis=1), 0.0)
         count = _positive(np.stack([noise(c, h) for c, h in zip(summary.count.T, high, strict=True)], axis=1))
-        if _is_bag(name):  # its columns have the weight of the class
+        if family_of(name).is_document:  # its columns have the weight of the class
             return replace(summary, count=count, weight=class_weight[:, None])
         return replace(summary, count=count, weight=_positive(noise(summary.weight, 1.0)))
 
@@ -221,7 +221,8 @@ class Plan:
         low, high = map(float, self.bounds[column.name])
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise SettingError(f"the bounds of column {column.name!r} must be two rising numbers, not {(low, high)}")
-        if block == "lognormal" or column.name in self.logs:
+        reads_logs = family_of(block)().of_logs  # by its usual settings: a tally has no others
+        if reads_logs or column.name in self.logs:
             if low <= 0:
                 raise SettingError(f"column {column.name!r} is read by its logarithm: its lower bound must be above 0")
             return math.log(low), math.log(high)
@@ -247,10 +248,6 @@ def _moments(summary: Moments, ranges: Array, noise: Noise) -> Moments:
     mean = np.clip(np.divide(first, weight, out=np.zeros_like(first), where=some), -half, half)
     m2 = np.clip(second - weight * mean**2, 0.0, weight * half**2)
     return Moments(np.where(some, weight, 0.0), np.where(some, mean + middle, 0.0), np.where(some, m2, 0.0))
-
-
-def _is_bag(block: str) -> bool:
-    return block.split(":")[0] in DOCUMENTS
 
 
 def _positive(values: Array) -> Array:

@@ -131,7 +131,7 @@ def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: in
 
     threads = threads_for(len(tried) * len(seen) * n_classes, None)
     parts = map_rows(judged, len(tried), max(1, -(-len(tried) // (4 * threads))), threads)
-    best_first = sorted((c for part in parts for c in part), key=lambda c: -c.gain)
+    best_first = sorted((c for part in parts for c in part), key=lambda c: (-c.gain, c.left, c.right))
     return best_first[:asked]
 
 

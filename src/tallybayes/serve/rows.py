@@ -84,7 +84,7 @@ def known(model: Model, table: Table) -> Table:
     if extra := [name for name in table.columns if name not in have]:
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise DataError(f"the model was not trained with {listed(extra)}; its columns are {some}")
-    if bag := [names[p] for p in places_of(model).get("multinomial", ())]:
+    if bag := [model.schema.columns[p].name for p in model.bag]:
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
 

@@ -55,7 +55,7 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
             for k, label in enumerate(model.schema.classes):
                 if isinstance(one, Moments):
-                    found[label] += _of_numbers(column.name, one, k, logs=name == "lognormal")
+                    found[label] += _of_numbers(column.name, one, k, logs=model.settings.families[name].of_logs)
                 elif isinstance(one, Counts) and column.edges is not None:
                     found[label] += _of_bins(column.name, column.edges, one.count, k)
                 elif isinstance(one, Counts) and column.levels is not None:
