@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Counting, Family, refuse_below_least
 from tallybayes.core.schema import Column, Kind
-from tallybayes.core.tally import Moments
+from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Expression, Formula, at_column, evaluated
 from tallybayes.errors import bad_number
 from tallybayes.families.gaussian import Gaussian

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.tally import Moments
+from tallybayes.core.summaries import Moments
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
 
 
