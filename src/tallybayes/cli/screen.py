@@ -131,9 +131,7 @@ def target_of(model: Model, options: argparse.Namespace) -> str:
     return str(target)
 
 
-def evaluation_rows(
-    file: File, model: Model, options: argparse.Namespace, most: int
-) -> TableBatch:
+def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
     """Labelled rows of a file to evaluate a model on, at most so many, sampled at random."""
     rows, n_rows, n_unlabelled = labelled_rows(
         file, model.schema, model.tally, target_of(model, options), options.weight, most
