@@ -116,7 +116,9 @@ def dask_cluster():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", worker_dashboard_address=":0", silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", worker_dashboard_address=":0", silence_logs=50
+        ) as cluster,
         Client(cluster) as client,
     ):
         yield client
