@@ -67,7 +67,7 @@ const tallybayes = (() => {
 
   const bytes = (text) => new TextEncoder().encode(text).length;
 
-  // The words of a text, as `tallybayes.tokens.Tokens` cuts them.
+  // The words of a text, as `tallybayes.core.tokens.Tokens` cuts them.
   function wordsOf(text, by) {
     const fold = by.lower ? folded : (c) => c;
     if (by.words === "lines") return text.split("\n").map((line) => [...line].map(fold).join("")).filter((w) => w !== "");
