@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.schema import Kind
@@ -273,9 +272,7 @@ class NaiveBayes(TableNB):
     @property
     def alpha_(self) -> float:
         """The chosen pseudocount, with ``alpha="auto"``."""
-        if not isinstance(self.alpha, str) or "categorical" not in self.model_.settings.families:
-            raise AttributeError("no pseudocount was chosen")
-        return float(np.ravel(self.model_.settings.families["categorical"].alpha)[0])  # type: ignore[attr-defined]
+        return self._chosen("alpha")
 
     def _with_prior_parameter(self, prior: Any) -> None:
         self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]

@@ -27,7 +27,7 @@ ESTIMATORS: dict[str, type[Any]] = {
 }
 
 
-KEPT = {"calibration_", "is_single_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
+KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
 CLUSTERS = {"bic_path_", "labels_"}  # those of clusters
 
 
