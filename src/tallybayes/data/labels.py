@@ -133,7 +133,8 @@ def class_array(classes: Sequence[Level], dtype: Any = None) -> NDArray[Any]:
         if dtype is not None and dtype.kind in "OT":
             return np.array(classes, dtype=dtype)
         found = np.array(classes, dtype=str)
-        return found.astype(dtype) if dtype is not None and dtype.kind == "U" and dtype.itemsize > found.itemsize else found
+        wider = dtype is not None and dtype.kind == "U" and dtype.itemsize > found.itemsize
+        return found.astype(dtype) if wider else found
     if kinds in ({bool}, {int}, {float}, {int, float}):
         for wanted in [None] if dtype is None else [dtype, None]:
             exact = _exact(classes, wanted)
