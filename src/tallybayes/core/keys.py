@@ -7,13 +7,10 @@ Identical rows share a key and are told apart by the number of the copy: which c
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from tallybayes.core.batch import SomeRows
 
 Keys = NDArray[np.uint64]
 
@@ -74,16 +71,6 @@ def copy_keys(keys: Keys) -> Keys:
     copy[order] = (np.arange(len(ranked)) - first).astype(np.uint64)
     with np.errstate(over="ignore"):
         return mixed(keys + copy * np.uint64(0xD1342543DE82EF95) + np.uint64(1))
-
-
-def in_key_order(rows: SomeRows, most: int) -> SomeRows:
-    """At most so many of the rows, drawn by what they hold, in the order of their keys.
-
-    Whatever is done with the rows by position afterwards, a slice or every third of them, does not depend on the order
-    in which they came.
-    """
-    order = np.argsort(copy_keys(rows.keys()), kind="stable")
-    return rows.take(order[:most])
 
 
 def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
