@@ -47,6 +47,7 @@ class ArrowValues(HoldsText):
     """A column of numbers, text or booleans."""
 
     declared: tuple[Level, ...] | None = None
+    is_listed = False
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array

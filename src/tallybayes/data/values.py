@@ -37,6 +37,7 @@ class Values(Protocol):
 
     storage: Storage
     declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
+    is_listed: bool  # whether the different values of a text are found once and kept
 
     def __len__(self) -> int: ...
     @property
@@ -45,6 +46,7 @@ class Values(Protocol):
     def take(self, rows: NDArray[Any]) -> Values: ...
     def value(self, row: int) -> Any: ...
     def as_labels(self) -> NDArray[Any]: ...
+    def texts(self, first: int = 0, last: int | None = None) -> Texts: ...
     def numbers(self, first: int, last: int) -> NDArray[Any]: ...
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]: ...
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted: ...
@@ -78,6 +80,7 @@ class ArrayValues(HoldsText):
     """A column in a NumPy array, a list or a tuple."""
 
     declared: tuple[Level, ...] | None = None
+    is_listed = True
 
     def __init__(self, values: Any) -> None:
         self.array = _plain_array(values)
@@ -152,6 +155,8 @@ class ArrayValues(HoldsText):
 
 class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
+
+    is_listed = True
 
     def __init__(self, series: nw.Series[Any]) -> None:
         self.series = series
