@@ -146,7 +146,7 @@ class SeenKeys:
             self._runs.append(ranked)
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             last = self._runs.pop()
-            self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)))
+            self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)), kind="stable")
 
 
 def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
