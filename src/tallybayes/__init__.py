@@ -19,6 +19,7 @@ _HOME = {
     "NaiveBayes": "estimators.mixed",
     "NaiveBayesMixture": "estimators.mixture",
     "PoissonNB": "estimators",
+    "EM": "learning.options",
     "TextNB": "estimators.text",
     "Tokens": "core.tokens",
     "Model": "storage",

@@ -6,7 +6,6 @@ rows ──► Tally ──► parameters ──► log joint (n × K) ──►
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -428,10 +427,6 @@ class Model:
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `tallybayes.load` and `storage.read` read."""
-        WRITERS[0](self, path)
-
     def sample(self, n: int, rng: np.random.Generator) -> tuple[dict[str, Matrix], NDArray[np.int64]]:
         """Draw rows: a matrix for every block, and the class code of each row, by the plain model of the columns."""
         if self.generative is not self:
@@ -487,7 +482,3 @@ class Alone:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
         return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))
-
-
-# How a model is written to a file; `tallybayes.storage` says it, so that this module need not import what lies above.
-WRITERS: list[Callable[..., None]] = []

@@ -349,6 +349,11 @@ class Tally:
     __rmul__ = __mul__
 
     @property
+    def places(self) -> dict[str, Sequence[int]]:
+        """The positions in the schema of the columns of each block."""
+        return {name: block.columns for name, block in self.blocks.items()}
+
+    @property
     def is_empty(self) -> bool:
         """Whether this is the tally of no rows over no columns."""
         return not self.blocks and not self.schema.classes

@@ -136,4 +136,4 @@ def report(self: Any, path: Any, data: Any = None, **options: Any) -> Any:
     from tallybayes.report import write as write_report  # the page is long, and seldom asked for
 
     fitted_model(self)
-    return write_report(self: Any, path, data, **options)
+    return write_report(self, path, data, **options)

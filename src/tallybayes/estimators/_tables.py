@@ -1,112 +1,152 @@
-"""How an estimator reads tables: its parameters become kinds, families and settings, its rows a batch."""
+"""Estimators for tables: what `NaiveBayes` and `TextNB` share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Labels
-from tallybayes.core.family import for_columns
+from tallybayes.core.batch import Labels, Rows
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Schema
-from tallybayes.core.settings import Prior, Settings
-from tallybayes.core.tally import count
-from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.columns import Overrides, grown, inferred, matched, split_target
+from tallybayes.core.schema import Schema, united
+from tallybayes.core.settings import EvidenceWeights
+from tallybayes.core.tally import Tally
+from tallybayes.data.columns import grown, matched, split_target
 from tallybayes.data.labels import row_weights
-from tallybayes.data.tables import Table, TableBatch, read_table
-from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._checks import check_lengths, check_target, coded
-from tallybayes.families import (
-    Bernoulli,
-    Categorical,
-    Complement,
-    Family,
-    Gaussian,
-    Hierarchical,
-    Multinomial,
-    Poisson,
-)
-from tallybayes.learning import refinement as planning
-from tallybayes.learning.plan import NUMERIC, Plan
-from tallybayes.learning.smoothing import best_alpha
-
-TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
+from tallybayes.data.sources import Facts, Source, TableSource
+from tallybayes.data.tables import Table, TableBatch, read_table, table_like
+from tallybayes.errors import DataError, SettingError
+from tallybayes.estimators._checks import Target, check_lengths, unchanged_on_error
+from tallybayes.estimators._fitted import Fitted
+from tallybayes.inspection.evaluate import CalibrationReport, score
+from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
+from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.sampling import sampled
+from tallybayes.inspection.summary import class_table, summary
+from tallybayes.learning.learn import learn, sample_of
+from tallybayes.learning.prior_shift import PriorShift, estimate_prior
+from tallybayes.learning.textbook import settings_of_tally
 
 
-class ReadsTables(BaseNB):
-    """Tables as `NaiveBayes` reads them; its docstring says what the parameters mean."""
+class TableNB(Fitted):
+    """A classifier of tables, whatever their columns; a subclass says what its parameters ask for (`_options`)."""
 
-    kind: Any
-    family: Any
-    tokens: Any
-    drop: Any
-    missing: Any
-    unseen: Any
-    min_count: float
-    alpha: Any
-    numeric: str
-    weights: Any
-    pairs: Any
-    classical: bool
-    var_smoothing: float
-    variance: Any
-    prior: Any
-    prior_alpha: float
-    strict: bool
-
-    _plan: Plan  # what `planning` chose, if it did
-    _target: str | None  # the name of the column that held the labels
+    strict: bool = False
+    decay: float = 1.0
 
     @property
     def schema_(self) -> Schema:
         """What each column is, and why."""
         return self.model_.schema
 
-    # ------------------------------------------------------------------------------------------ rows
+    @property
+    def weights_(self) -> EvidenceWeights | None:
+        """The weight of each column's evidence; None where all weigh one."""
+        return self.model_.settings.weights
 
-    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if not isinstance(y, str):
-            return X, y
-        self._target = y
-        return split_target(X, y)
+    # ------------------------------------------------------------------------------------------ learning
 
-    def _some_rows(self, X: Any, rows: NDArray[Any], n_labels: int) -> Table:
-        return self._read(X).take(rows)
+    def _fit(self, source: Source) -> Self:
+        """Learn a source, forgetting everything learned before."""
+        with unchanged_on_error(self):
+            options = self._options()
+            before = vars(self).get("model_")
+            self._forget()
+            if before is not None:
+                self.model_ = before  # where expectation-maximisation may begin
+            self._learn(source, options)
+            if options.calibration is not None:
+                self.calibration_ = _calibration_report(self.model_, sample_of(self.model_, source), self.n_jobs)
+        return self
 
-    def _labelled(
-        self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool = True, whole: bool = True
-    ) -> tuple[TableBatch, NDArray[Any]]:
-        if y is None and classes is not None:  # a fitted one knows which column it was
-            y = getattr(self, "_target", None)
-        if isinstance(y, str):  # the name of a column of the table
-            self._target = y
-            X, y = split_target(X, y)
-        labels = check_target(y)
-        table = self._read(X)
-        check_lengths(table.n_rows, len(labels))
+    def _keep(self, model: Model) -> None:
+        super()._keep(model)
+        names = [column.name for column in model.schema.columns if column.kind != "pair"]
+        self.n_features_in_ = len(names)
+        if model.provenance.named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, weight: Any) -> Self:
+        """Learn more rows; new levels and classes are taken in."""
+        options = self._options()
+        if isinstance(options.alpha, str) or options.calibration is not None:
+            raise SettingError("alpha='auto' and calibration look at all rows at once: use fit, or leave them out")
+        with unchanged_on_error(self):
+            X, y, name = self._split(X, y)
+            target = Target.of(y, options.unlabelled)
+            if target.nothing_known:
+                return self
+            target.refuse_missing()
+            if "model_" in vars(self):
+                X, labels, weight = target.labelled(self._read(X), weight)
+                batch = self._known(X, labels, weight, learning=True)
+                model = self.model_.learn(batch, self.n_jobs, decay=self.decay)
+                labels_type = _common_type(self.classes_, Target.coded(labels, None)[0])
+            else:
+                source = self._table_source(X, target, weight, name)
+                model, labels_type = learn(source, replace(options, stream=True)), source.facts.labels
+            if classes is not None:
+                expected = tuple(np.asarray(classes).tolist())
+                known = Schema(model.schema.columns, tuple(united(model.schema.classes, expected)))
+                model = replace(model, tally=model.tally.align(known))
+            self._keep(replace(model, provenance=replace(model.provenance, labels=labels_type)))
+        return self
+
+    def _source(self, X: Any, y: Any, weight: Any) -> TableSource:
+        X, y, name = self._split(X, y)
+        return self._table_source(X, Target.of(y, self._options().unlabelled), weight, name)
+
+    def _split(self, X: Any, y: Any) -> tuple[Any, Any, str | None]:
+        """The table without its labels, the labels, and the column that held them."""
+        if y is None and "model_" in vars(self):  # a fitted one knows which column it was
+            y = self.model_.provenance.target
+        return (*split_target(X, y), y) if isinstance(y, str) else (X, y, None)
+
+    def _table_source(self, X: Any, target: Target, weight: Any, name: str | None) -> TableSource:
+        """Rows and labels to be learned from nothing."""
+        table, labels, weight = target.labelled(self._read(X), weight)
+        self._check_size(table, len(labels))
+        classes, codes = Target.coded(labels, None)
+        n_rows = table.n_rows if target.known is None else int(target.known.sum())
+        if target.known is not None:
+            codes = np.where(target.known, codes, np.int32(-1))
+        facts = Facts(name, str(classes.dtype), n_rows, target.left_out, table.made_by, table.named)
+        weights = Labels.hard(codes, row_weights(weight, table.n_rows))
+        return TableSource(table, tuple(classes.tolist()), weights, facts, self.n_jobs)
+
+    def _check_size(self, table: Table, n_labels: int) -> None:
+        check_lengths(table.n_rows, n_labels)
         if table.n_rows == 0 or not table.columns:
             raise ValueError(
                 f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) (shape="
                 f"({table.n_rows}, {len(table.columns)})) while a minimum of 1 is required by {type(self).__name__}."
             )
-        if hasattr(self, "model_"):
-            table = self._matched(table)
-            known = self.schema_.columns
-            columns = grown(known, table, self.n_jobs) if learning else tuple(known)
-        else:
-            columns = inferred(table, self._overrides(), whole, self.n_jobs)
-            self._made_by, self.n_features_in_ = table.made_by, len(columns)
-            if table.named:
-                self.feature_names_in_ = np.array(list(table.columns), dtype=object)
-        classes, codes = coded(labels, classes)
+
+    # ------------------------------------------------------------------------------------------ reading rows
+
+    def _read(self, X: Any) -> Table:
+        """Hook for what else than tables may be learned."""
+        return read_table(X)
+
+    def _labelled(self, X: Any, y: Any, weight: Any, learning: bool = False) -> TableBatch:
+        X, y, _ = self._split(X, y)
+        return self._known(self._read(X), Target.checked(y), weight, learning, self.classes_)
+
+    def _known(
+        self, table: Table, labels: Any, weight: Any, learning: bool, classes: NDArray[Any] | None = None
+    ) -> TableBatch:
+        """A table of known columns with its labels; in learning new levels are taken in."""
+        self._check_size(table, len(labels))
+        table = self._matched(table)
+        columns = grown(self.schema_.columns, table, self.n_jobs) if learning else tuple(self.schema_.columns)
+        found, codes = Target.coded(labels, classes)
         encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
-        schema = Schema(columns, tuple(classes.tolist()))
-        return TableBatch(schema, table, self._places(schema), encoded), classes
+        return TableBatch(Schema(columns, tuple(found.tolist())), table, self.tally_.places, encoded)
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
@@ -116,98 +156,205 @@ class ReadsTables(BaseNB):
                 f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
                 f"{type(self).__name__}."
             )
-        return TableBatch(self.schema_, self._matched(table), self._places(self.schema_))
-
-    def _read(self, X: Any) -> Table:
-        """Hook for what else than tables may be learned."""
-        return read_table(X)
+        return TableBatch(self.schema_, self._matched(table), self.tally_.places)
 
     def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self._places(self.schema_).get("multinomial", [])]
-        return matched(
-            table,
-            self.schema_,
-            bag,
-            hasattr(self, "feature_names_in_"),
-            self.strict,
-            getattr(self, "_target", None),
-            type(self).__name__,
-        )
+        bag = [self.schema_.columns[p].name for p in self.tally_.places.get("multinomial", [])]
+        provenance = self.model_.provenance
+        return matched(table, self.schema_, bag, provenance.named, self.strict, provenance.target, type(self).__name__)
 
-    # ------------------------------------------------------------------------------------------ what the parameters say
+    # ------------------------------------------------------------------------------------------ inspecting
 
-    def _overrides(self) -> Overrides:
-        texts = (Tokens(), "multinomial") if self._is_textbook else (USUAL, "complement")
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on labelled rows; a label that was never learned is an error, not a miss.
 
-    @property
-    def _is_textbook(self) -> bool:
-        """Whether every column's evidence is to be a likelihood: what unlabelled rows are shared by has to be one."""
-        return bool(self.classical or self.unlabelled == "em")
+        Parameters
+        ----------
+        X : table
+        y : array-like of shape (n_samples,) or str
+            Class labels, or the name of the column that holds them.
+        sample_weight : array-like of shape (n_samples,), optional
 
-    def _places(self, schema: Schema) -> dict[str, list[int]]:
-        plan = getattr(self, "_plan", None)
-        return self._overrides().places(schema) if plan is None else plan.places(schema)
+        Returns
+        -------
+        float
+        """
+        return self.evaluate(X, y, sample_weight, method="test").accuracy.value
 
-    def _settings(self, schema: Schema) -> Settings:
-        """How the tally of such columns is to be read."""
-        plan, base = getattr(self, "_plan", None), self._base_settings(schema)
-        return base if plan is None else plan.settings(schema, base)
+    def explain(self, row: Any, against: Any = None) -> Explanation:
+        """Return the evidence for the prediction of one row.
 
-    def _base_settings(self, schema: Schema) -> Settings:
-        """The same as far as the parameters say it."""
-        places, calibrated = self._overrides().places(schema), getattr(self, "_calibration", None)
-        alphas = self._overrides().alpha
-        general = getattr(self, "alpha_", 1.0) if isinstance(self.alpha, (str, Mapping)) else float(self.alpha or 0.0)
-        general = 1.0 if self.alpha is None else general
+        Parameters
+        ----------
+        row : mapping of column to value, or a table of one row
+        against : class label, optional
+            The class to compare with; the runner-up if not given.
 
-        def alpha(block: str) -> Any:
-            names = [schema.columns[p].name for p in places.get(block, [])]
-            return tuple(float(alphas.get(name, 1.0)) for name in names) if alphas else general
+        Returns
+        -------
+        Explanation
+        """
+        if not isinstance(row, Mapping) and getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
+            row = row.to_dict()  # a row of a pandas frame
+        if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
+            row = [{**dict.fromkeys(self.schema_.names[: self.n_features_in_]), **row}]  # what is not given is missing
+        batch = self._rows(row)
+        if batch.n_rows != 1:
+            raise DataError(f"explain takes one row, this table has {batch.n_rows}")
+        return explain(self.model_, batch, batch.table.row(0), against)
 
-        families: dict[str, Family] = {
-            "gaussian": Gaussian(float(self.var_smoothing), self.variance, ignore_constants=True),
-            "categorical": Categorical(alpha("categorical"), self.unseen, float(self.min_count)),
-            "poisson": Poisson(alpha("poisson")),
-            "multinomial": Multinomial(alpha("multinomial")),
+    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
+        """Return the words that mark a class: frequent in it, and more so than in the others.
+
+        Parameters
+        ----------
+        label : class label
+        n : int, default=20
+            How many.
+        column : str, optional
+            The column of text; the first if there are several.
+
+        Returns
+        -------
+        tuple of TopWord
+            The strongest first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
+        """
+        check_is_fitted(self)
+        return top_words(self.model_, label, n, column)
+
+    def predict_file(self, source: Any, out: Any, **options: Any) -> int:
+        """Write the predictions for a file to another, in constant memory.
+
+        Parameters
+        ----------
+        source : path
+            CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
+        out : path
+            CSV, Parquet or JSON lines, by its suffix.
+        **options
+            Fields of `inspection.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        check_is_fitted(self)
+        return predict_file(self.model_, source, out, Answers(**options))
+
+    def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
+        """Estimate the class mix of another population from its rows, without their labels.
+
+        EM on the prior alone (Saerens, Latinne and Decaestecker 2002); pass the result's ``prior`` to `with_prior`.
+
+        Parameters
+        ----------
+        X : table
+            Unlabelled rows of that population.
+        **options
+            ``tol`` and ``max_iter``.
+
+        Returns
+        -------
+        PriorShift
+        """
+        batch = self._rows(X)
+        return estimate_prior(self.model_, batch, n_jobs=self.n_jobs, **options)
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, *, missing: bool = False
+    ) -> tuple[Any, NDArray[Any]]:
+        """Draw rows like those that were learned.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+        missing : bool, default=False
+            Leave cells empty as often as they were in training.
+
+        Returns
+        -------
+        X : table
+            The evidence columns, in what the training rows came in.
+        y : ndarray of shape (n_samples,)
+        """
+        rng = self._generator(n_samples, random_state)
+        columns, codes = sampled(self.model_, int(n_samples), rng, missing)
+        return table_like(columns, self.model_.provenance.made_by), self.classes_[codes]
+
+    def summary(self) -> str:
+        """Return the training data, the columns, the classes and what is important, as text."""
+        check_is_fitted(self)
+        return summary(self.model_, type(self).__name__)
+
+    def _repr_html_(self) -> str:
+        shown = super()._repr_html_()
+        if "model_" not in vars(self):
+            return shown
+        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in class_table(self.model_))
+        classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
+        return f"{shown}{self.schema_._repr_html_()}{classes}"
+
+    # ------------------------------------------------------------------------------------------ other models
+
+    def blank(self) -> Self:
+        """Return an estimator that reads tables as this one does and has learned nothing yet.
+
+        What each column is, its bins, the pairs and the weights are kept, so that rows counted elsewhere with
+        `partial_fit` can be added to this one.
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        return self._like(self.model_.blank())
+
+    def select(self, columns: Iterable[str]) -> Self:
+        """Return the model of some columns only, uncalibrated; nothing is counted again.
+
+        Parameters
+        ----------
+        columns : iterable of str
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        if isinstance(columns, str):
+            raise SettingError(f"select takes a list of columns: [{columns!r}]")
+        names, params = list(columns), self.get_params(deep=False)
+        smaller = {
+            option: {name: value for name, value in params[option].items() if str(name) in names}
+            for option in ("kind", "family", "missing", "alpha", "tokens")
+            if isinstance(params.get(option), Mapping)
         }
-        families |= {name: family for name, family in NUMERIC.items() if name not in families}
-        families["hierarchical"] = Hierarchical(unseen=self.unseen)
-        documents: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
-        for block, at in places.items():
-            if schema.columns[at[0]].kind == "text":
-                chosen = block.split(":")[0]
-                given = self._text_alpha(schema.columns[at[0]].name)
-                families[block] = documents[chosen](TEXT_ALPHA[chosen] if given is None else given)
-        prior: Prior = self.prior
-        return Settings({name: families[name] for name in places}, prior, float(self.prior_alpha), calibrated)
+        if "calibration" in params:
+            smaller["calibration"] = None  # it was fitted to the evidence of all columns
+        return self._like(self.model_.select(names), **smaller)
 
-    def _text_alpha(self, name: str) -> float | None:
-        """The pseudocount that was given for the words of a text; None where it is to be the usual one, or chosen."""
-        given = self._overrides().alpha.get(name) if isinstance(self.alpha, Mapping) else self.alpha
-        return None if given is None or isinstance(given, str) else float(given)
+    @classmethod
+    def from_tally(cls, tally: Tally, **params: Any) -> Self:
+        """Make a fitted estimator from a tally of a table.
 
-    def _wishes(self, batch: TableBatch) -> planning.Wishes:
-        """What the parameters say of the plan."""
-        schema, told = batch.schema, {}
-        settings = self._settings(schema)
-        if isinstance(self.alpha, str) and "categorical" in settings.families:
-            plain = Model(settings, count(batch, settings.families, self.n_jobs))
-            self.alpha_ = best_alpha(plain, "categorical", batch, self.n_jobs)
-            settings = self._settings(schema)
-        family = self._overrides().family
-        for name, places in self._overrides().places(schema).items():
-            for j, p in enumerate(places):
-                column = schema.columns[p]
-                smoothed = self.alpha is not None and name == "categorical"
-                if smoothed or column.name in family or column.kind in ("count", "text"):
-                    told[column.name] = for_columns(settings.families[name], [j])
-        category = (
-            Categorical(1.0, self.unseen, float(self.min_count)) if self.min_count or self.unseen != "ignore" else None
-        )
-        texts = (column.name for column in schema.columns if column.kind == "text")
-        free = frozenset(name for name in texts if self._text_alpha(name) is None)
-        return planning.Wishes(self.numeric, category, told, self.weights, self.pairs, free)
+        Parameters
+        ----------
+        tally : Tally
+        **params
+            Parameters of the estimator.
+
+        Returns
+        -------
+        estimator
+        """
+        estimator = cls(**params)
+        estimator._validate_params()
+        options = estimator._options()
+        options.refuse_choices("a tally alone")
+        estimator._keep(Model(settings_of_tally(tally, options), tally))
+        return estimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,3 +363,29 @@ class ReadsTables(BaseNB):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
+    """The type of labels that holds both."""
+    if before.dtype.kind == more.dtype.kind == "U":
+        return str(max(before.dtype, more.dtype, key=lambda kind: kind.itemsize))
+    return (
+        str(before.dtype)
+        if before.dtype == more.dtype
+        else ""
+        if "O" not in (before.dtype.kind, more.dtype.kind)
+        else "object"
+    )
+
+
+def _calibration_report(model: Model, rows: Rows, n_jobs: int | None) -> CalibrationReport:
+    """How calibrated the model was before and is now, by leave-one-out."""
+    assert rows.labels is not None
+    assert rows.labels.codes is not None
+    assert model.settings.calibration is not None
+    plain = replace(model, settings=replace(model.settings, calibration=None))
+    raw = plain.leave_one_out(rows, n_jobs)
+    pair = (raw, model.settings.calibration.apply(raw))
+    codes, weight = rows.labels.codes, rows.labels.weight
+    before, after = (score(each, codes, model.schema.classes, weight, "leave-one-out") for each in pair)
+    return CalibrationReport(before, after)

@@ -11,13 +11,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array, Codes, Matrix
 from tallybayes.core.schema import Column
+from tallybayes.core.settings import Prior
 from tallybayes.data.arrays import MOST_LEVELS, ordinal_codes
 from tallybayes.errors import DataError
-from tallybayes.estimators._discrete import DiscreteNB
+from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, class_log_prior, prior_of, pseudocount, set_prior
+from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.families.categorical import Categorical
+from tallybayes.learning.options import EM, Unlabelled
 
 
-class CategoricalNB(DiscreteNB):
+class CategoricalNB(MatrixNB):
     """Naive Bayes for categories numbered 0 … C − 1: each column a table of probabilities per class.
 
     A drop-in replacement of scikit-learn's class of the same name. On top of it: missing values (NaN), categories
@@ -45,21 +48,8 @@ class CategoricalNB(DiscreteNB):
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
         by expectation-maximisation. With "error" −1 is a label like any other.
-    unlabelled_weight : float or "auto", default=1.0
-        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
-        likeliest.
-    components_per_class : int, default=1
-        Mixture components of each class, with "em".
-    max_iter : int, default=100
-        Most steps of "em".
-    tol : float, default=1e-3
-        The steps end when one gains less in log likelihood a row.
-    warm_start : bool, default=False
-        Begin with the model of the last fit instead of that of the labelled rows.
-    keep_responsibilities : bool, default=False
-        Keep `responsibilities_`, what share of each row each class (or component) got.
-    verbose : int, default=0
-        Print every step.
+    em : EM, optional
+        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
 
     Attributes
     ----------
@@ -93,7 +83,7 @@ class CategoricalNB(DiscreteNB):
     _sparse = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DiscreteNB._parameter_constraints,
+        **CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
         "unseen": [StrOptions({"ignore", "smooth"})],
@@ -110,14 +100,8 @@ class CategoricalNB(DiscreteNB):
         unseen: Literal["ignore", "smooth"] = "ignore",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
-        unlabelled: Any = "error",
-        unlabelled_weight: Any = 1.0,
-        components_per_class: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        keep_responsibilities: bool = False,
-        verbose: int = 0,
+        unlabelled: Unlabelled = "error",
+        em: EM | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -127,11 +111,22 @@ class CategoricalNB(DiscreteNB):
         self.unseen = unseen
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
-        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
-        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
+        self.unlabelled = unlabelled
+        self.em = em
+
+    def _choices(self) -> list[str]:
+        return choices_of(self, "alpha")
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        return prior_of(self, classes)
+
+    def _with_prior_parameter(self, prior: Any) -> None:
+        set_prior(self, prior)
+
+    class_log_prior_ = property(class_log_prior)
 
     def _family(self) -> Categorical:
-        return Categorical(self._alpha(), self.unseen)
+        return Categorical(pseudocount(self.alpha, self.n_features_in_, self.force_alpha), self.unseen)
 
     def _encode(self, x: Any, learning: bool) -> Codes:
         codes, n_levels = ordinal_codes(x, learning, self.n_jobs)

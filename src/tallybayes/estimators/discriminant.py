@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Array, Rows
+from tallybayes.core.batch import Array
 from tallybayes.core.settings import Prior
 from tallybayes.errors import DataError, RankWarning
-from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._fitted import given_prior
+from tallybayes.estimators._matrices import MatrixNB, prior_by_class
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.families.multinormal import Multinormal
+from tallybayes.learning.options import EM, Unlabelled
 
 
-class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseNB):
+class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MatrixNB):
     """Gaussian discriminant analysis: numbers that vary together, a normal distribution per class.
 
     y is drawn with the prior's probabilities and x from N(μ_y, Σ): μ and Σ are estimated by maximum likelihood, and
@@ -88,7 +88,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     _sparse = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseNB._parameter_constraints,
+        **MatrixNB._parameter_constraints,
         "covariance": [StrOptions({"shared", "full", "diagonal", "spherical"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
         "prior": [StrOptions({"empirical", "uniform"}), Mapping, "array-like"],
@@ -102,22 +102,16 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         prior: Any = "empirical",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
-        unlabelled: Any = "error",
-        unlabelled_weight: Any = 1.0,
-        components_per_class: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        keep_responsibilities: bool = False,
-        verbose: int = 0,
+        unlabelled: Unlabelled = "error",
+        em: EM | None = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.prior = prior
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
-        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
-        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
+        self.unlabelled = unlabelled
+        self.em = em
 
     def _family(self) -> Multinormal:
         given: Any = self.shrinkage
@@ -125,15 +119,20 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return Multinormal(self.covariance, float(given) if number else given)
 
     def _prior(self, classes: NDArray[Any]) -> Prior:
-        if isinstance(self.prior, (str, Mapping)):
-            return self.prior  # type: ignore[return-value]
-        return given_prior(self.prior, classes)
+        return prior_by_class(self.prior, classes)
 
-    def _set_prior(self, prior: Any) -> None:
+    def _with_prior_parameter(self, prior: Any) -> None:
         self.prior = prior
 
-    def _calibrate_on(self, batch: Rows) -> None:
-        """Say so where a matrix has directions without any variance (`BaseNB.fit` calls this last)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        super().fit(X, y, sample_weight)
+        self._warn_of_rank()
+        return self
+
+    fit.__doc__ = MatrixNB.fit.__doc__
+
+    def _warn_of_rank(self) -> None:
+        """Point out a matrix that has directions without any variance."""
         params = self._ellipsoids
         width = len(params.evidence)
         lacking = np.flatnonzero(params.rank < width)
@@ -149,9 +148,6 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             RankWarning,
             stacklevel=3,
         )
-
-    def _known_weight(self, summary: Any) -> Array:
-        return np.asarray(summary.columns().weight)
 
     @property
     def _ellipsoids(self) -> Ellipsoids:

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.core.batch import Array, Rows
+from tallybayes.core.batch import Array, Batch, Rows
 from tallybayes.core.settings import Prior
-from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._fitted import given_prior
+from tallybayes.estimators._checks import given_prior
+from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.families.gaussian import Gaussian, Normals
+from tallybayes.learning.options import EM, Unlabelled
 
 
-class GaussianNB(BaseNB):
+class GaussianNB(MatrixNB):
     """Naive Bayes for numbers: each column a normal distribution per class.
 
     A drop-in replacement of scikit-learn's class of the same name. On top of it: missing values (NaN) are taken as
@@ -38,21 +39,8 @@ class GaussianNB(BaseNB):
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
         by expectation-maximisation. With "error" −1 is a label like any other.
-    unlabelled_weight : float or "auto", default=1.0
-        How much an unlabelled row counts beside a labelled one; "auto" takes what makes the labels of left-out rows
-        likeliest.
-    components_per_class : int, default=1
-        Mixture components of each class, with "em".
-    max_iter : int, default=100
-        Most steps of "em".
-    tol : float, default=1e-3
-        The steps end when one gains less in log likelihood a row.
-    warm_start : bool, default=False
-        Begin with the model of the last fit instead of that of the labelled rows.
-    keep_responsibilities : bool, default=False
-        Keep `responsibilities_`, what share of each row each class (or component) got.
-    verbose : int, default=0
-        Print every step.
+    em : EM, optional
+        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
 
     Attributes
     ----------
@@ -88,12 +76,14 @@ class GaussianNB(BaseNB):
     array([3., 2.])
     """
 
+    is_single_: bool = False
+
     _block = "gaussian"
     _kind = "numeric"
     _sparse = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseNB._parameter_constraints,
+        **MatrixNB._parameter_constraints,
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
         "variance": [StrOptions({"class", "shared"})],
@@ -107,22 +97,16 @@ class GaussianNB(BaseNB):
         variance: Literal["class", "shared"] = "class",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
-        unlabelled: Any = "error",
-        unlabelled_weight: Any = 1.0,
-        components_per_class: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        keep_responsibilities: bool = False,
-        verbose: int = 0,
+        unlabelled: Unlabelled = "error",
+        em: EM | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.variance = variance
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
-        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
-        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
+        self.unlabelled = unlabelled
+        self.em = em
 
     def _family(self) -> Gaussian:
         return Gaussian(float(self.var_smoothing), self.variance)
@@ -130,23 +114,17 @@ class GaussianNB(BaseNB):
     def _prior(self, classes: NDArray[Any]) -> Prior:
         return "empirical" if self.priors is None else given_prior(self.priors, classes)
 
-    def _learn(self, batch: Rows) -> None:
-        # As in scikit-learn, a model that has seen only float32 answers in float32; it computes in float64.
-        x = batch.rows(0, batch.n_rows).blocks[self._block].x
-        single = np.asarray(x).dtype == np.float32 and getattr(self, "_single", True)
-        super()._learn(batch)
-        self._single = single
-
-    def _forget(self) -> None:
-        super()._forget()
-        if hasattr(self, "_single"):
-            del self._single
+    def _batch(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool) -> Batch:
+        batch = super()._batch(X, y, weight, classes, learning)
+        if learning:
+            # As in scikit-learn, a model that has seen only float32 returns float32; it computes in float64.
+            self.is_single_ = _is_single(batch) and ("model_" not in vars(self) or self.is_single_)
+        return batch
 
     def _output(self, values: Array, batch: Rows) -> Array:
-        single = getattr(self, "_single", False) and batch.rows(0, 1).blocks[self._block].x.dtype == np.float32  # type: ignore[union-attr]
-        return values.astype(np.float32) if single else values
+        return values.astype(np.float32) if self.is_single_ and _is_single(batch) else values
 
-    def _set_prior(self, prior: Any) -> None:
+    def _with_prior_parameter(self, prior: Any) -> None:
         uniform = np.full(len(self.classes_), 1 / len(self.classes_))
         self.priors = None if prior == "empirical" else uniform if prior == "uniform" else prior
 
@@ -155,7 +133,7 @@ class GaussianNB(BaseNB):
         return self.model_.parameters[self._block]
 
     def _kept(self, values: Any) -> Any:
-        return values.astype(np.float32) if getattr(self, "_single", False) else values
+        return values.astype(np.float32) if self.is_single_ else values
 
     @property
     def theta_(self) -> Array:
@@ -186,3 +164,9 @@ class GaussianNB(BaseNB):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _is_single(batch: Rows) -> bool:
+    """Whether the numbers are of single precision."""
+    (block,) = batch.rows(0, min(1, batch.n_rows)).blocks.values()
+    return np.asarray(block.x).dtype == np.float32

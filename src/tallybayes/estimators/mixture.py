@@ -14,15 +14,18 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from tallybayes.core.batch import Array, Batch, Labels, Rows
 from tallybayes.core.model import Model
+from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import Settings
-from tallybayes.data.tables import read_table
+from tallybayes.data.sources import Source
+from tallybayes.data.tables import Table, read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
-from tallybayes.estimators._base import BaseNB
 from tallybayes.estimators._checks import generator, unchanged_on_error
+from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.learning import em
 from tallybayes.learning import mixtures as components
+from tallybayes.learning.learn import learn
 
 
 class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
@@ -141,41 +144,46 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._validate_params()
-            reader, rows, settings = self._read(X, sample_weight)
+            reader, rows, settings, source = self._read(X, sample_weight)
             rng = generator(self.random_state)
             found = self._found(settings, rows, rng)
-            reader.model_ = self.model_ = components.in_order(found.model, rows)
-            reader.classes_ = np.arange(self.model_.n_classes)
-            reader._guessed = True
+            self.model_ = self._numbered(components.in_order(found.model, rows), found, source)
+            reader._keep(self.model_)
             self.classifier_, self.n_components_ = reader, self.model_.n_classes
             self.n_iter_, self.converged_ = found.n_iter, found.converged
             self.log_likelihood_path_ = np.array(found.log_likelihood_path)
             self.n_features_in_ = reader.n_features_in_
-            if hasattr(reader, "feature_names_in_"):
+            if "feature_names_in_" in vars(reader):
                 self.feature_names_in_ = reader.feature_names_in_
             self.labels_ = self.model_.predict(replace(rows, schema=self.model_.schema), reader.n_jobs)
         return self
 
-    def _read(self, X: Any, weight: Any) -> tuple[BaseNB, Batch, Settings]:
-        """The estimator with the schema that it sees, the rows and how they are to be read."""
+    def _numbered(self, model: Model, found: em.Learned, source: Source) -> Model:
+        """The model with how it came about: every class was guessed."""
+        facts, steps = source.facts, Steps(found.n_iter, found.converged, found.log_likelihood_path)
+        return replace(model, provenance=Provenance(None, 0, 0, "int64", facts.made_by, facts.named, steps))
+
+    def _read(self, X: Any, weight: Any) -> tuple[Fitted, Batch, Settings, Source]:
+        """The estimator, the rows as it reads them and how they are counted."""
         reader = NaiveBayes(var_smoothing=1e-6) if self.estimator is None else clone(self.estimator)
-        if not isinstance(reader, BaseNB):
+        if not isinstance(reader, Fitted):
             raise SettingError(f"estimator must be one of tallybayes' classifiers, not {type(reader).__name__}")
         reader._validate_params()
-        reader._refuse_auto("rows without labels")
-        table = isinstance(reader, NaiveBayes)
-        X = read_table(X) if table else X
-        n = X.n_rows if table else _num_samples(X)
-        batch, reader.classes_ = reader._labelled(X, np.zeros(n, dtype=np.int64), weight, None)
-        reader._learn(batch)  # as if all were one class: what a bad cell or setting says is said here
+        X = read_table(X) if isinstance(reader, NaiveBayes) else X
+        n = X.n_rows if isinstance(X, Table) else _num_samples(X)
+        source = reader._source(X, np.zeros(n, dtype=np.int64), weight)
+        options = reader._options()
+        options.refuse_choices("rows without labels")
+        model = learn(source, options)  # as if all were one class: what a bad cell or setting says is said here
+        batch = source.all_rows(model.schema, model.tally.places)
         rows = batch.rows(0, batch.n_rows)
         try:
-            reader.model_.log_base(rows.rows(0, 1))
+            model.log_base(rows.rows(0, 1))
         except NotAvailableError as error:
             raise SettingError(f"{type(reader).__name__} has no likelihood, so it finds no clusters: {error}") from None
         assert rows.labels is not None
         labels = Labels.hard(np.full(n, em.UNKNOWN), rows.labels.weight)
-        return reader, replace(rows, labels=labels), reader.model_.settings
+        return reader, replace(rows, labels=labels), model.settings, source
 
     def _found(self, settings: Settings, rows: Batch, rng: np.random.Generator) -> em.Learned:
         """The likeliest clusters, of the given number or of the number with the least BIC."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,23 @@ from tallybayes import estimators
 from tallybayes.core.model import Model
 from tallybayes.core.schema import NumberedColumns
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators._base import BaseNB
+from tallybayes.estimators._fitted import Fitted
+from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.estimators.text import TextNB
-from tallybayes.storage import Saved, read_all
+from tallybayes.learning.options import EM
+from tallybayes.storage import Saved, legacy, read_all
 
-ESTIMATORS: dict[str, type[BaseNB]] = {
+ESTIMATORS: dict[str, type[Fitted]] = {
     "NaiveBayes": NaiveBayes,
     "TextNB": TextNB,
+    "GaussianDiscriminant": GaussianDiscriminant,
     **{name: getattr(estimators, name) for name in estimators.__all__},
 }
+
+
+KEPT = {"calibration_", "is_single_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -52,42 +58,31 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     model, saved = read_all(path)
     if saved is None:
-        saved = Saved("NaiveBayes", {}, _bare(model))
+        saved = Saved("NaiveBayes", {}, {})
     try:
         return _made(model, saved)
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{path} holds an estimator that cannot be made: {error}") from error
 
 
-def _bare(model: Model) -> dict[str, Any]:
-    """The fitted attributes of an estimator that is made for a model."""
-    classes = {"classes_": np.array(model.schema.classes)}
-    if isinstance(model.schema.columns, NumberedColumns):
-        return classes
-    return {**classes, "feature_names_in_": np.array(model.schema.names, dtype=object)}
-
-
-def _made(model: Model, saved: Saved) -> BaseNB:
+def _made(model: Model, saved: Saved) -> Fitted:
     if saved.estimator not in ESTIMATORS:
         raise ModelFileError(f"this version knows no estimator {saved.estimator!r}")
-    cls = ESTIMATORS[saved.estimator]
-    estimator = cls(**saved.params)
+    cls, fitted = ESTIMATORS[saved.estimator], dict(saved.fitted)
+    if "classes_" in fitted:  # a file of an earlier version
+        model = legacy.with_provenance(model, fitted)
+        fitted = {name: value for name, value in fitted.items() if name in KEPT}
+    estimator = cls(**legacy.with_em(saved.params, EM))
     estimator._validate_params()
-    for name, value in saved.fitted.items():
-        # Only what fitting gives: a file must not put anything in the place of a method.
-        if not re.fullmatch(r"_[a-z][a-z_]*|[a-z_]+_", name) or hasattr(estimator, name):
+    if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
+        raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
+    for name, value in fitted.items():
+        if name not in KEPT:  # a file must not put anything in the place of a method
             raise ModelFileError(f"an estimator has no fitted attribute {name!r}")
         setattr(estimator, name, value)
-    classes = getattr(estimator, "classes_", None)
-    if not isinstance(classes, np.ndarray) or classes.tolist() != list(model.schema.classes):
-        raise ModelFileError("its estimator has other classes than its model")
-    if not issubclass(cls, NaiveBayes) and set(model.tally.blocks) != {cls._block}:
-        raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
-    names = getattr(estimator, "feature_names_in_", None)
-    n_pairs = len(model.tally.blocks["pair"].columns) if "pair" in model.tally.blocks else 0  # always the last columns
-    n_columns = len(model.schema.columns) - n_pairs
-    if names is not None and names.tolist() != list(model.schema.names[:n_columns]):
-        raise ModelFileError("its estimator has other columns than its model")
-    estimator.n_features_in_ = n_columns
-    estimator.model_ = model
+    estimator.n_features_in_ = sum(1 for column in model.schema.columns if column.kind != "pair")
+    if model.provenance.named and not isinstance(model.schema.columns, NumberedColumns):
+        names = model.schema.names[: estimator.n_features_in_]
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator._keep(model)
     return estimator

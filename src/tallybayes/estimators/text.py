@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.core.schema import Schema
-from tallybayes.core.settings import Settings
+from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.columns import Overrides
 from tallybayes.data.labels import is_hole
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
-from tallybayes.estimators._base import BaseNB
-from tallybayes.estimators._tables import TEXT_ALPHA
-from tallybayes.estimators.mixed import NaiveBayes
-from tallybayes.families import Bernoulli, Complement, Multinomial
+from tallybayes.estimators._fitted import Fitted
+from tallybayes.estimators._tables import TableNB
+from tallybayes.learning.options import EM, Options, Unlabelled, Weights
 
 TEXT = "text"  # the name of the only column
-FAMILIES: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+FAMILIES = {"multinomial", "bernoulli", "complement"}
 
 
-class TextNB(NaiveBayes):
+class TextNB(TableNB):
     """Naive Bayes for documents: takes strings as they are, and counts their words.
 
     The same as `NaiveBayes` on a table of a single column of text.
@@ -75,10 +72,8 @@ class TextNB(NaiveBayes):
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a text that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
         by expectation-maximisation.
-    unlabelled_weight : float or "auto", default=1.0
-        How much an unlabelled text counts beside a labelled one.
-    components_per_class, max_iter, tol, warm_start, keep_responsibilities, verbose
-        As in `NaiveBayes`.
+    em : EM, optional
+        How expectation-maximisation goes, as in `NaiveBayes`.
 
     Attributes
     ----------
@@ -98,13 +93,12 @@ class TextNB(NaiveBayes):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: NaiveBayes._parameter_constraints[name]
-            for name in (*NaiveBayes._em_constraints, "prior", "prior_alpha", "n_jobs")
-        },
-        "family": [StrOptions(set(FAMILIES)), None],
-        "alpha": [NaiveBayes._parameter_constraints["alpha"][0], None],
-        "weights": NaiveBayes._parameter_constraints["weights"],
+        **Fitted._shared_constraints,
+        "family": [StrOptions(FAMILIES), None],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "weights": [StrOptions({"auto", "learn", "words"}), None],
+        "prior": [StrOptions({"empirical", "uniform"}), Mapping],
+        "prior_alpha": [Interval(Real, 0, None, closed="left")],
         "words": [StrOptions({"unicode", "sklearn", "lines"})],
         "lower": ["boolean"],
         "ngrams": [tuple, list, None],
@@ -118,38 +112,28 @@ class TextNB(NaiveBayes):
         "idf": ["boolean"],
     }
 
-    # What a table of one column of text leaves nothing to say about.
-    drop, missing, unseen, numeric, pairs, tokens = None, "ignore", "ignore", "auto", 0, None
-    classical, variance, var_smoothing, calibration, decay, strict = False, "class", 0.0, None, 1.0, False
-
-    def __init__(  # not that of NaiveBayes: its other parameters are for other columns
+    def __init__(
         self,
         *,
-        family: str | None = None,
+        family: Literal["complement", "multinomial", "bernoulli"] | None = None,
         alpha: float | None = None,
-        weights: Any = "auto",
-        words: Any = "unicode",
+        weights: Weights = "auto",
+        words: Literal["unicode", "sklearn", "lines"] = "unicode",
         lower: bool = True,
-        ngrams: Any = None,
-        characters: Any = None,
-        stop_words: Any = (),
+        ngrams: tuple[int, int] | None = None,
+        characters: tuple[int, int] | None = None,
+        stop_words: Sequence[str] = (),
         min_count: int = 1,
         max_features: int | None = None,
         hashed: int | None = None,
         damped: bool | None = None,
         scaled: bool | None = None,
         idf: bool = False,
-        prior: Any = "empirical",
+        prior: Prior = "empirical",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
-        unlabelled: Any = "error",
-        unlabelled_weight: Any = 1.0,
-        components_per_class: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        keep_responsibilities: bool = False,
-        verbose: int = 0,
+        unlabelled: Unlabelled = "error",
+        em: EM | None = None,
     ) -> None:
         self.family = family
         self.alpha = alpha
@@ -168,10 +152,10 @@ class TextNB(NaiveBayes):
         self.prior = prior
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
-        steps = max_iter, tol, warm_start, keep_responsibilities, verbose
-        self._set_em(unlabelled, unlabelled_weight, components_per_class, *steps)
+        self.unlabelled = unlabelled
+        self.em = em
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn texts, forgetting everything learned before.
 
         Parameters
@@ -187,7 +171,27 @@ class TextNB(NaiveBayes):
         -------
         self : object
         """
-        return BaseNB.fit(self, self._read(X), y, sample_weight)
+        self._validate_params()
+        return self._fit(self._source(X, y, sample_weight))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more texts; new words and new classes are learned as they come.
+
+        Parameters
+        ----------
+        X : list of str, array or column of a frame
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), optional
+            Classes to expect.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self : object
+        """
+        self._validate_params()
+        return self._partial_fit(X, y, classes, sample_weight)
 
     @property
     def vocabulary_(self) -> Any:
@@ -200,11 +204,28 @@ class TextNB(NaiveBayes):
         values = text_values(X)
         return Table({TEXT: values}, len(values))
 
-    def _overrides(self) -> Overrides:
-        usual = Tokens() if self._is_textbook else USUAL
+    def _options(self) -> Options:
+        plain = self.unlabelled == "em"  # expectation-maximisation needs a likelihood
+        return Options(
+            kind={TEXT: "text"},
+            family={TEXT: self.family or ("multinomial" if plain else "complement")},
+            tokens=self._tokens(Tokens() if plain else USUAL),
+            alpha=None if self.alpha is None else float(self.alpha),
+            idf=bool(self.idf),
+            weights=self.weights,
+            pairs=0,
+            prior=self.prior,
+            prior_alpha=float(self.prior_alpha),
+            unlabelled=self.unlabelled,
+            em=self.em or EM(),
+            n_jobs=self.n_jobs,
+        )
+
+    def _tokens(self, usual: Tokens) -> Tokens:
+        """How texts are tokenised."""
         # What is a token already, or part of a word, does not come in pairs.
         ngrams = (1, 1) if self.characters is not None or self.words == "lines" else usual.ngrams
-        tokens = Tokens(
+        return Tokens(
             self.words,
             bool(self.lower),
             ngrams if self.ngrams is None else self.ngrams,
@@ -216,16 +237,9 @@ class TextNB(NaiveBayes):
             usual.damped if self.damped is None else bool(self.damped),
             usual.scaled if self.scaled is None else bool(self.scaled),
         )
-        family = self.family or ("multinomial" if self._is_textbook else "complement")
-        return Overrides.of({TEXT: "text"}, {TEXT: family}, None, "ignore", None, tokens)
 
-    def _base_settings(self, schema: Schema) -> Settings:
-        (block,) = self._overrides().places(schema)
-        name = block.split(":")[0]
-        idf = {"idf": bool(self.idf)} if name != "bernoulli" else {}
-        family = FAMILIES[name](TEXT_ALPHA[name] if self.alpha is None else float(self.alpha), **idf)
-        calibrated = getattr(self, "_calibration", None)
-        return Settings({block: family}, self.prior, float(self.prior_alpha), calibrated)
+    def _with_prior_parameter(self, prior: Any) -> None:
+        self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
 
     def explain(self, row: Any, against: Any = None) -> Any:
         """Return the evidence for the class of one text.
@@ -241,27 +255,6 @@ class TextNB(NaiveBayes):
         Explanation
         """
         return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
-
-    @classmethod
-    def from_tally(cls, tally: Any, **params: Any) -> Self:
-        """Make a fitted estimator from a tally of texts.
-
-        Parameters
-        ----------
-        tally : Tally
-        **params
-            Parameters of the estimator.
-
-        Returns
-        -------
-        TextNB
-        """
-        estimator = cls(**params)
-        estimator._validate_params()
-        if list(tally.blocks) != list(estimator._places(tally.schema)):
-            raise DataError(f"a tally of {', '.join(tally.blocks)} is none of {estimator.family or 'complement'} texts")
-        estimator._adopt(tally)
-        return estimator
 
 
 def text_values(documents: Any) -> Values:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.core.family import Family, for_columns
 from tallybayes.core.schema import Schema
 from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Tally
 from tallybayes.families import (
+    FAMILIES,
     Bernoulli,
     Binned,
     Categorical,
@@ -62,6 +64,13 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
         if column.kind == "text":
             families[block] = _document(block.split(":")[0], options.given_alpha(column.name), options.idf)
     return Settings({name: families[name] for name in places}, options.prior, float(options.prior_alpha))
+
+
+def settings_of_tally(tally: Tally, options: Options) -> Settings:
+    """How a tally is read where nothing is known of how it came about: families with their usual settings."""
+    settings = textbook_settings(tally.schema, options)
+    usual = {name: NUMERIC.get(name) or FAMILIES[name.split(":")[0]]() for name in tally.blocks}
+    return replace(settings, families={name: settings.families.get(name, family) for name, family in usual.items()})
 
 
 def _document(name: str, alpha: float | None, idf: bool) -> Family:

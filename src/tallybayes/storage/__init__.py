@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from tallybayes import __version__
 from tallybayes.core import calibration
-from tallybayes.core.model import WRITERS, Model
+from tallybayes.core.model import Model
+from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.scatter import Scatter
 from tallybayes.core.schema import Column, NumberedColumns, Schema, amount, plural
-from tallybayes.core.settings import ClassWeights, EvidenceWeights, Settings, WordWeights
+from tallybayes.core.settings import EvidenceWeights, Settings, WordWeights
 from tallybayes.core.tally import Block, Counts, Moments, Tally, cell_grid
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.atomic import replacing
@@ -31,7 +32,8 @@ from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
 from tallybayes.inspection.evaluate import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.inspection.receipts import Receipt
-from tallybayes.learning.plan import Plan
+from tallybayes.learning.options import EM
+from tallybayes.storage import legacy
 from tallybayes.storage.records import Decoder, Encoder
 
 VERSION = 1
@@ -43,7 +45,7 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Settings, EvidenceWeights, WordWeights, ClassWeights, Plan),
+        *(Model, Provenance, Steps, Settings, EvidenceWeights, WordWeights, EM, legacy.Plan),
         *(Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
@@ -64,11 +66,10 @@ class Saved:
     def grown(self, model: Model) -> Saved:
         """The estimator with the classes that the model has now."""
         fitted = {name: value for name, value in self.fitted.items() if name != "receipt_"}
-        fitted["classes_"] = np.array(model.schema.classes)
         params = dict(self.params)
         if model.settings.calibration is None and params.get("calibration"):
             params["calibration"] = None
-            fitted = {name: value for name, value in fitted.items() if name not in ("_calibration", "calibration_")}
+            fitted = {name: value for name, value in fitted.items() if name != "calibration_"}
         return replace(self, params=params, fitted=fitted)
 
 
@@ -330,6 +331,3 @@ def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: 
         raise ModelFileError(f"{what} has the shape {array.shape}, not {shape}")
     if not np.isfinite(array).all() or array.min(initial=0.0) < least:
         raise ModelFileError(f"{what} holds a number that cannot have been counted")
-
-
-WRITERS.append(write)

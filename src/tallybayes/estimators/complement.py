@@ -1,0 +1,170 @@
+"""Naive Bayes for documents: by how unlike the words of all other classes they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.settings import Prior, checked_prior
+from tallybayes.errors import NotAvailableError
+from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, prior_of, pseudocount, set_prior
+from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.families.complement import Complement
+from tallybayes.learning.options import EM, Unlabelled
+
+NO_EVIDENCE = "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
+
+
+class ComplementNB(MatrixNB):
+    """Naive Bayes for documents of unequal classes: words weighed by the other classes (Rennie et al. 2003).
+
+    A drop-in replacement of scikit-learn's class of the same name. On top of it: exact unlearning, addition,
+    leave-one-out, ``alpha="auto"`` and the linear view.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_features,) or "auto", default=1.0
+        Pseudocount of every word; "auto" maximises the leave-one-out likelihood of the labels.
+    force_alpha : bool, default=True
+        If False, alpha is at least 1e-10.
+    fit_prior : bool, default=True
+        Only tells `class_log_prior_`: complement weights use no prior.
+    class_prior : array-like of shape (n_classes,), default=None
+        Only tells `class_log_prior_`.
+    norm : bool, default=False
+        Divide the weights of a class by their sum.
+    prior_alpha : float, default=0.0
+        Only tells `class_log_prior_`.
+    n_jobs : int, default=None
+        Threads; None takes all cores for large inputs.
+    unlabelled : {"error", "ignore", "em"}, default="error"
+        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
+        by expectation-maximisation. With "error" −1 is a label like any other.
+    em : EM, optional
+        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_all_ : ndarray of shape (n_features,)
+        Count of each word over all classes.
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Count, and weight, of each class and word.
+    alpha_ : float
+        The chosen pseudocount, with ``alpha="auto"``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_iter_, converged_ : int and bool
+        Steps of "em", 1 without, and whether they ended by themselves.
+    model_ : Model
+    tally_ : Tally
+    n_parameters_ : int
+    coef_, intercept_ : ndarray
+        The linear view.
+
+    Examples
+    --------
+    >>> from tallybayes import ComplementNB
+    >>> model = ComplementNB().fit([[2, 1, 0], [1, 0, 0], [0, 1, 3]], ["ham", "ham", "spam"])
+    >>> model.predict([[0, 0, 1]])
+    array(['spam'], dtype='<U4')
+    """
+
+    _block = "complement"
+    _kind = "count"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**CONSTRAINTS, "norm": ["boolean"]}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        prior_alpha: float = 0.0,
+        n_jobs: int | None = None,
+        unlabelled: Unlabelled = "error",
+        em: EM | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.em = em
+
+    def _choices(self) -> list[str]:
+        return choices_of(self, "alpha")
+
+    def _with_prior_parameter(self, prior: Any) -> None:
+        set_prior(self, prior)
+
+    def _family(self) -> Complement:
+        return Complement(pseudocount(self.alpha, self.n_features_in_, self.force_alpha), bool(self.norm))
+
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        self._nominal_prior(classes)  # not used, but an error if it is none
+        return "none"
+
+    def _nominal_prior(self, classes: NDArray[Any]) -> Prior:
+        """The prior that the parameters describe."""
+        prior = prior_of(self, classes)
+        if isinstance(prior, Mapping):
+            checked_prior(prior, tuple(classes.tolist()))
+        return prior
+
+    @property
+    def score_samples(self) -> Any:
+        """Not available: complement weights are no probability of x."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    @property
+    def log_likelihood(self) -> Any:
+        """Not available: complement weights are no probability of x."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    @property
+    def log_likelihood_path_(self) -> Any:  # type: ignore[override]
+        """Not available: complement weights are no probability of x, so "em" has no likelihood to climb."""
+        raise NotAvailableError(NO_EVIDENCE)
+
+    def with_prior(self, prior: Any) -> Any:
+        """Not available: complement weights use no prior."""
+        raise NotAvailableError("complement weights use no prior, so it cannot be changed; use MultinomialNB")
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """Log P(y), shape (n_classes,): what the prior would be, were it used."""
+        settings = replace(self.model_.settings, prior=self._nominal_prior(self.classes_))
+        return settings.log_prior(self.model_.schema, self.class_count_)
+
+    @property
+    def feature_all_(self) -> Array:
+        """Count of each word over all classes, shape (n_features,)."""
+        return self.feature_count_.sum(axis=0)
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """Weight of each word in each class, shape (n_classes, n_features)."""
+        return self.model_.parameters[self._block].finite.slope.T
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x of each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,56 @@
+"""What files of earlier versions hold and this version keeps elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tallybayes.core.family import Family
+from tallybayes.core.model import Model
+from tallybayes.core.provenance import Provenance, Steps
+from tallybayes.core.settings import EvidenceWeights
+
+EM_PARAMETERS = {
+    "unlabelled_weight": "weight",
+    "max_iter": "max_iter",
+    "tol": "tol",
+    "warm_start": "warm_start",
+    "keep_responsibilities": "keep_responsibilities",
+    "verbose": "verbose",
+}
+GONE = {"components_per_class"}  # parameters that there are no more
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How columns were read, before the settings alone said it."""
+
+    families: Mapping[str, Family]
+    weights: EvidenceWeights | None = None
+    notes: tuple[str, ...] = ()
+    lost: Mapping[str, float] = field(default_factory=dict)
+
+
+def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
+    """The model with how it came about, from the fitted attributes that said it before."""
+    plan, classes = fitted.get("_plan"), fitted.get("classes_")
+    steps = Steps(int(fitted.get("n_iter_", 1)), bool(fitted.get("converged_", True)))
+    provenance = Provenance(
+        target=fitted.get("_target"),
+        rows=round(float(model.tally.class_weight.sum())),
+        labels="" if classes is None else str(classes.dtype),
+        made_by=fitted.get("_made_by", "array"),
+        named="feature_names_in_" in fitted,
+        steps=steps if fitted.get("_guessed") else None,
+        notes=() if plan is None else plan.notes,
+        importance={} if plan is None else plan.lost,
+    )
+    return replace(model, provenance=provenance)
+
+
+def with_em(params: Mapping[str, Any], record: type) -> dict[str, Any]:
+    """Parameters of an estimator, those of expectation-maximisation in one record."""
+    steps = {EM_PARAMETERS[name]: value for name, value in params.items() if name in EM_PARAMETERS}
+    kept = {name: value for name, value in params.items() if name not in {*EM_PARAMETERS, *GONE}}
+    return {**kept, "em": record(**steps)} if steps and params.get("unlabelled") == "em" else kept
