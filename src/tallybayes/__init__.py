@@ -24,7 +24,7 @@ _HOME = {
     "Tokens": "core.tokens",
     "Model": "storage",
     "Settings": "core.settings",
-    "Tally": "data.file_sources",
+    "Tally": "data.tallies",
     "datasets": "data.datasets",
     "em": "learning.em",
     "errors": "errors",

@@ -6,7 +6,7 @@ prediction of a small file. Buffers need nothing, and most are read in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,13 @@ def arrow_table(table: pa.Table) -> Table:
     """The columns of an Arrow table."""
     columns = {name: _values(table.column(name)) for name in table.column_names}
     return Table(columns, table.num_rows, made_by="pyarrow")
+
+
+def tables_of(batches: Iterable[Any]) -> Iterator[Table]:
+    """Record batches as tables; empty ones are left out."""
+    for batch in batches:
+        if batch.num_rows:
+            yield arrow_table(pa.Table.from_batches([batch]))
 
 
 def _values(column: pa.ChunkedArray) -> Values:
@@ -84,6 +91,10 @@ class ArrowValues(HoldsText):
         taken = ArrowValues(self.array.take(numbers_of(rows.astype(np.int64))))
         taken.keep_words(self, rows)
         return taken
+
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        return ArrowValues(pa.concat_arrays([values.array for values in all]))
 
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         last = len(self) if last is None else last

@@ -50,6 +50,15 @@ class Table:
         )
 
 
+    @staticmethod
+    def joined(tables: Sequence[Table]) -> Table:
+        """The rows of tables of the same columns, one after another."""
+        if len(tables) == 1:
+            return tables[0]
+        columns = {name: values.joined([t.columns[name] for t in tables]) for name, values in tables[0].columns.items()}
+        return replace(tables[0], columns=columns, n_rows=sum(t.n_rows for t in tables), matrix=None)
+
+
 def read_table(data: Any) -> Table:
     """Read a table of any supported kind, without copying its columns.
 

@@ -44,6 +44,7 @@ class Values(Protocol):
     def n_missing(self) -> int: ...
     def distinct(self) -> tuple[Level, ...]: ...
     def take(self, rows: NDArray[Any]) -> Values: ...
+    def joined(self, all: Sequence[Any]) -> Values: ...
     def value(self, row: int) -> Any: ...
     def as_labels(self) -> NDArray[Any]: ...
     def texts(self, first: int = 0, last: int | None = None) -> Texts: ...
@@ -133,6 +134,10 @@ class ArrayValues(HoldsText):
         taken.keep_words(self, rows)
         return taken
 
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        return ArrayValues(np.concatenate([values.array for values in all]))
+
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         return texts_of([each if type(each) is str else as_text(each) for each in self.array[first:last].tolist()])
 
@@ -202,6 +207,11 @@ class SeriesValues(HoldsText):
         taken = SeriesValues(self.series[rows.tolist()])
         taken.keep_words(self, rows)
         return taken
+
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        frames = [values.series.alias("values").to_frame() for values in all]
+        return SeriesValues(nw.concat(frames)["values"])
 
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         part = self.series[first:last]

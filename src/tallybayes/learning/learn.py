@@ -16,6 +16,7 @@ from tallybayes.core.schema import Schema, plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.sources import Facts, Places, Source
 from tallybayes.data.tables import TableBatch
+from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -48,7 +49,9 @@ def learn(source: Source, options: Options | None = None, before: Model | None =
     settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
     if _is_textbook(schema, source.facts, options):
         model = _textbook(source, schema, settings, places, options)
-        model = with_unlabelled(model, source.all_rows(schema, places), options, before)
+        if options.unlabelled == "em":
+            rows = source.all_rows(model.schema, model.tally.places)
+            model = with_unlabelled(model, rows, options, before)
     else:
         model = _refined(source, schema, settings, places, options)
     provenance = _provenance(source.facts, model.provenance)
@@ -86,10 +89,10 @@ def _textbook(source: Source, schema: Schema, settings: Settings, places: Places
         raise DataError("Sample weights must contain at least one non-zero number.")
     block = "categorical" if options.matrix is None else options.matrix.name
     if options.choose_length:
-        rows = source.sample(schema, places, source.facts.n_rows)
+        rows = source.sample(model.schema, places, source.facts.n_rows)
         _, model = best_document_length(model, block, rows, options.n_jobs)
     if isinstance(options.alpha, str) and block in settings.families:
-        rows = source.sample(schema, places, SAMPLE)
+        rows = source.sample(model.schema, places, SAMPLE)
         model = with_alpha(model, block, best_alpha(model, block, rows, options.n_jobs))
     return model
 
@@ -101,11 +104,12 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
         raise DataError("Sample weights must contain at least one non-zero number.")
     if isinstance(options.alpha, str) and "categorical" in settings.families:
         plain = Model(settings, source.count(schema, places, settings.families))
-        settings = textbook_settings(schema, options, best_alpha(plain, "categorical", rows, options.n_jobs))
+        few = source.sample(plain.schema, places, SAMPLE)
+        settings = textbook_settings(schema, options, best_alpha(plain, "categorical", few, options.n_jobs))
     model = refined(rows, settings, options)
     if rows.n_rows < source.facts.n_rows:
-        columns = {name: block.columns for name, block in model.tally.blocks.items()}
-        model = replace(model, tally=source.count(model.schema, columns, model.settings.families))
+        tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
+        model = replace(model, tally=tally)
     return model
 
 
@@ -135,8 +139,7 @@ def _calibrated(model: Model, source: Source, options: Options) -> Model:
 
 def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
     """Some of the learned rows as the model reads them, drawn by what they hold."""
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
-    return source.sample(model.schema, places, most)
+    return source.sample(model.schema, model.tally.places, most)
 
 
 def _warn(model: Model, facts: Facts) -> None:
