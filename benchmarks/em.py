@@ -23,7 +23,7 @@ import tallybayes
 from benchmarks._data import codes, numbers, words
 from benchmarks._real import folder
 from benchmarks._timing import Bench, Row, cost, faster
-from tallybayes import MultinomialNB
+from tallybayes import EM, MultinomialNB
 from tallybayes.core.batch import Labels
 from tallybayes.learning import em
 
@@ -70,7 +70,7 @@ def newsgroup_scores(draws: int = DRAWS) -> dict[int, tuple[list[float], list[fl
             told = partly(y, n_labels, seed)
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # 20 classes in 20 rows
                 few.append(MultinomialNB(unlabelled="ignore", **SETTINGS).fit(X, told).score(X_test, y_test))
-            model = MultinomialNB(unlabelled="em", unlabelled_weight="auto", **SETTINGS).fit(X, told)
+            model = MultinomialNB(unlabelled="em", em=EM(weight="auto"), **SETTINGS).fit(X, told)
             all_.append(model.score(X_test, y_test))
         found[n_labels] = few, all_
     return found

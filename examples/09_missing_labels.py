@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from tallybayes import GaussianDiscriminant, GaussianNB
-from tallybayes.data.datasets import penguins
+from tallybayes import EM, GaussianDiscriminant, GaussianNB, datasets
 
-table = penguins()
+table = datasets.penguins()
 species = np.array(table["species"])
 names = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 X = np.array([table[name] for name in names], dtype=float).T
@@ -22,7 +21,7 @@ for kind in (GaussianDiscriminant, GaussianNB):
     for what, settings in {
         "labelled rows alone": {"unlabelled": "ignore"},
         "and the others": {"unlabelled": "em"},
-        "as much as they help": {"unlabelled": "em", "unlabelled_weight": "auto"},
+        "as much as they help": {"unlabelled": "em", "em": EM(weight="auto")},
     }.items():
         model = kind(**settings).fit(X, told)
         right = (model.predict(X) == species)[~known].mean()

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from tallybayes import NaiveBayes, Tally, Tokens, cli, load
 from tallybayes.data import sources as files
-from tallybayes.data.file_sources import tally_file
+from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import DataError
 
 

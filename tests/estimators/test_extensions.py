@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import tallybayes
 from tallybayes import Tally, families
 from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
-from tallybayes.estimators._unlabelled import LearnsUnlabelled
+from tallybayes.estimators._fitted import Fitted
 
 from .matrices import (
     ALL,
@@ -921,7 +921,7 @@ def test_every_parameter_is_tested() -> None:
     for kind in ALL:
         for name in kind.ours().get_params():
             told = kind is COMPLEMENT and name in ("class_prior", "fit_prior", "prior_alpha")
-            elsewhere = name in ("n_jobs", "force_alpha") or name in LearnsUnlabelled._em_constraints
+            elsewhere = name in ("n_jobs", "force_alpha") or name in Fitted._shared_constraints
             assert (kind.name, name) in tested or elsewhere or told, (kind.name, name)
 
 

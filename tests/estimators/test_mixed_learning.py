@@ -14,7 +14,7 @@ import pytest
 from tallybayes import NaiveBayes, Tokens
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import ColumnWarning, DataError, SchemaError, SettingError, UnlearnError
-from tallybayes.estimators._unlabelled import LearnsUnlabelled
+from tallybayes.estimators._fitted import Fitted
 from tests.frames import birds, every_form, taken
 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
@@ -874,7 +874,7 @@ def test_every_parameter_is_tested() -> None:
     """`decay`, `strict`, `n_jobs` and what the classical model goes without have tests of their own."""
     tested = {name for change in CHANGES for name in change}
     elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"}
-    elsewhere |= set(LearnsUnlabelled._em_constraints)
+    elsewhere |= set(Fitted._shared_constraints)
     assert tested | elsewhere == set(NaiveBayes(classical=True).get_params())
 
 

@@ -24,7 +24,7 @@ import tallybayes
 from tallybayes import NaiveBayes, TextNB, Tokens, storage
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import DataError, ModelFileError, NotAvailableError, SchemaError, SettingError, UnlearnError
-from tallybayes.learning import refinement as planning
+from tallybayes.learning.pseudocounts import ALPHAS
 
 TEXTS = [
     *("win cash now", "lunch at noon?", "cash prize, win win", "see you at lunch", "free prize now", "at noon then"),
@@ -363,18 +363,17 @@ def test_the_pseudocount_of_words_is_their_own(alpha: Any, expected: float) -> N
 
 def test_left_out_texts_choose_the_pseudocount() -> None:
     chosen = NaiveBayes().fit(mails(200), target="spam").model_.settings.families["complement:body"].alpha
-    assert np.ravel(chosen)[0] in planning.ALPHAS
+    assert np.ravel(chosen)[0] in ALPHAS
     told = NaiveBayes(alpha={"body": 0.3}).fit(mails(200), target="spam").model_.settings.families["complement:body"]
     assert np.ravel(told.alpha)[0] == 0.3
 
 
-def test_unlabelled_rows_with_text_and_components() -> None:
+def test_unlabelled_rows_with_text() -> None:
     table = mails(200)
     y = table.pop("spam").astype(object)
     y[20:] = None
-    for components in (1, 2):
-        model = NaiveBayes(unlabelled="em", components_per_class=components).fit(table, y)
-        assert model.score(table[20:], np.arange(20, 200) % 2 == 0) > 0.95
+    model = NaiveBayes(unlabelled="em").fit(table, y)
+    assert model.score(table[20:], np.arange(20, 200) % 2 == 0) > 0.95
 
 
 @pytest.mark.parametrize("damage", ["order", "utf8", "starts", "tokens", "hash"])

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 import tallybayes
-from tallybayes import GaussianNB, MultinomialNB, NaiveBayes
-from tallybayes.errors import DataError, NotAvailableError
+from tallybayes import EM, GaussianNB, MultinomialNB, NaiveBayes
+from tallybayes.errors import DataError, NotAvailableError, SettingError
 
 from .matrices import ALL, COMPLEMENT, Kind
 
@@ -114,15 +114,8 @@ def test_a_class_whose_rows_do_not_count() -> None:
     "params",
     [
         {"unlabelled": "guess"},
-        {"unlabelled_weight": -1.0},
-        {"unlabelled_weight": "best"},
-        {"components_per_class": 0},
-        {"components_per_class": 1.5},
-        {"max_iter": 0},
-        {"tol": -1e-3},
-        {"warm_start": "yes"},
-        {"keep_responsibilities": "yes"},
-        {"verbose": -1},
+        {"em": {"weight": 0.5}},
+        {"em": "auto"},
     ],
     ids=str,
 )
@@ -176,7 +169,7 @@ def test_labels_that_are_all_there_make_no_difference(kind: Kind) -> None:
 def test_rows_that_weigh_nothing_say_nothing(kind: Kind) -> None:
     x, _, told = partly(kind)
     few = kind.ours(unlabelled="ignore").fit(x, told)
-    without = kind.ours(unlabelled="em", unlabelled_weight=0.0).fit(x, told)
+    without = kind.ours(unlabelled="em", em=EM(weight=0.0)).fit(x, told)
     np.testing.assert_allclose(without.predict_proba(x), few.predict_proba(x), rtol=1e-9)
     weight = np.where(told < 0, 0.0, 1.0)
     np.testing.assert_allclose(
@@ -187,7 +180,7 @@ def test_rows_that_weigh_nothing_say_nothing(kind: Kind) -> None:
 def test_the_weight_of_unlabelled_rows_is_that_of_the_rows() -> None:
     x, y = blobs()
     told = np.where(np.arange(400) < 40, y, -1)
-    half = GaussianNB(unlabelled="em", unlabelled_weight=0.5).fit(x, told)
+    half = GaussianNB(unlabelled="em", em=EM(weight=0.5)).fit(x, told)
     same = GaussianNB(unlabelled="em").fit(x, told, np.where(told < 0, 0.5, 1.0))
     np.testing.assert_allclose(half.theta_, same.theta_)
     assert half.class_count_.sum() == pytest.approx(40 + 180)
@@ -200,7 +193,7 @@ def test_unlabelled_rows_help() -> None:
     assert model.score(x, y) > few.score(x, y) + 0.02
 
 
-@pytest.mark.parametrize("options", [{}, {"components_per_class": 2}, {"unlabelled_weight": "auto"}, {"alpha": "auto"}])
+@pytest.mark.parametrize("options", [{}, {"em": EM(weight="auto")}, {"alpha": "auto"}])
 def test_mixed_tables_with_holes_and_weights(options: dict[str, Any]) -> None:
     frame, y = table()
     told = np.where(np.arange(300) < 30, y, None)
@@ -246,7 +239,7 @@ def test_auto_takes_no_notice_of_rows_that_mislead() -> None:
     x = rng.normal(size=(80, 4)) + [[1.5, 0, 0, 0]] * y[:, None]
     heaps = rng.normal(size=(800, 4)) + 30 * rng.integers(2, size=800)[:, None] * [0, 1, 1, 1]
     all_rows, told = np.vstack([x, heaps]), np.concatenate([y, np.full(800, -1)])
-    auto = GaussianNB(unlabelled="em", unlabelled_weight="auto").fit(all_rows, told)
+    auto = GaussianNB(unlabelled="em", em=EM(weight="auto")).fit(all_rows, told)
     assert auto.unlabelled_weight_ <= 0.03
     assert GaussianNB(unlabelled="em").fit(all_rows, told).score(x, y) < auto.score(x, y) - 0.1
 
@@ -254,17 +247,17 @@ def test_auto_takes_no_notice_of_rows_that_mislead() -> None:
 def test_steps_end_where_they_are_told_to() -> None:
     x, y = blobs(apart=1.0)
     told = np.where(np.arange(400) < 10, y, -1)
-    short = GaussianNB(unlabelled="em", max_iter=2, tol=0.0).fit(x, told)
+    short = GaussianNB(unlabelled="em", em=EM(max_iter=2, tol=0.0)).fit(x, told)
     assert (short.n_iter_, short.converged_) == (2, False)
-    loose, tight = (GaussianNB(unlabelled="em", tol=tol).fit(x, told) for tol in (1e-2, 1e-6))
+    loose, tight = (GaussianNB(unlabelled="em", em=EM(tol=tol)).fit(x, told) for tol in (1e-2, 1e-6))
     assert loose.n_iter_ < tight.n_iter_
 
 
 def test_a_warm_start_goes_on_from_the_last_model() -> None:
     x, y = blobs(apart=1.0)
     told = np.where(np.arange(400) < 10, y, -1)
-    long = GaussianNB(unlabelled="em", max_iter=6, tol=0.0).fit(x, told)
-    model = GaussianNB(unlabelled="em", max_iter=3, tol=0.0, warm_start=True).fit(x, told)
+    long = GaussianNB(unlabelled="em", em=EM(max_iter=6, tol=0.0)).fit(x, told)
+    model = GaussianNB(unlabelled="em", em=EM(max_iter=3, tol=0.0, warm_start=True)).fit(x, told)
     model.fit(x, told)
     np.testing.assert_allclose(model.log_likelihood_path_[-1], long.log_likelihood_path_[-1], rtol=1e-12)
     np.testing.assert_allclose(model.fit(x[:, :2], told).predict_proba(x[:, :2]).sum(axis=1), 1.0)  # another shape
@@ -274,7 +267,7 @@ def test_responsibilities_on_request() -> None:
     x, y = blobs()
     told = np.where(np.arange(400) < 40, y, -1)
     assert not hasattr(GaussianNB(unlabelled="em").fit(x, told), "responsibilities_")
-    model = GaussianNB(unlabelled="em", keep_responsibilities=True).fit(x, told)
+    model = GaussianNB(unlabelled="em", em=EM(keep_responsibilities=True)).fit(x, told)
     np.testing.assert_allclose(model.responsibilities_[40:], model.predict_proba(x)[40:])
     np.testing.assert_array_equal(model.responsibilities_[:40], np.eye(2)[y[:40]])
 
@@ -282,35 +275,16 @@ def test_responsibilities_on_request() -> None:
 def test_steps_are_printed_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     x, y = blobs()
     told = np.where(np.arange(400) < 40, y, -1)
-    model = GaussianNB(unlabelled="em", verbose=1).fit(x, told)
+    model = GaussianNB(unlabelled="em", em=EM(verbose=1)).fit(x, told)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
-    assert lines[0].startswith("[GaussianNB] step 1: penalised log likelihood -")
+    assert lines[0].startswith("[EM] step 1: penalised log likelihood -")
 
 
-def test_several_components_fit_a_class_of_several_parts() -> None:
-    rng = np.random.default_rng(0)
-    part = rng.integers(4, size=800)
-    x, y = rng.normal(size=(800, 2)) * 0.5 + 4 * np.array([[0, 0], [1, 1], [0, 1], [1, 0]])[part], part // 2  # xor
-    told = np.where(np.arange(800) < 80, y, -1)
-    one, two = (GaussianNB(unlabelled="em", components_per_class=m).fit(x, told) for m in (1, 2))
-    assert one.score(x, y) < 0.8
-    assert two.score(x, y) > 0.99
-    np.testing.assert_allclose(two.predict_proba(x).sum(axis=1), 1.0)
-    assert two.theta_.shape == (4, 2)
-    for verb in ("leave_one_out", "log_likelihood"):
-        with pytest.raises(NotAvailableError, match="components_per_class=1"):
-            getattr(two, verb)(x, y)
-    with pytest.raises(NotAvailableError, match="components_per_class=1"):
-        two.partial_fit(x, y)
-    with pytest.raises(NotAvailableError, match="components_per_class=1"):
-        two.contributions(x)
-
-
-def test_more_components_than_labelled_rows() -> None:
-    x, y = blobs()
-    with pytest.raises(DataError, match="too few for 9 components"):
-        GaussianNB(unlabelled="em", components_per_class=9).fit(x, np.where(np.arange(400) < 8, y, -1))
+@pytest.mark.parametrize("wrong", [{"weight": -1.0}, {"weight": "best"}, {"max_iter": 0}, {"tol": -1e-3}], ids=str)
+def test_steps_that_cannot_be_taken_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=next(iter(wrong))):
+        EM(**wrong)
 
 
 # ---------------------------------------------------------------------------------------------- batches, forgetting

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tallybayes import GaussianNB, NaiveBayes, errors
-from tests.export.cases import CASES, mixed
+from tests.export.cases import CASES
 from tests.servers import needed
 
 HOLE = "a text that stands for no text"
@@ -52,13 +52,6 @@ def test_the_graph_answers_as_the_model(name):
     clear = np.diff(np.sort(case.expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-5
     expected = case.estimator.classes_[case.expected.argmax(axis=1)]
     assert label[clear].tolist() == expected[clear].tolist()
-
-
-def test_components_of_a_class_are_pooled():
-    case = mixed(classical=True, drop=("town", "code", "mood"), components_per_class=2)
-    names = [column.name for column in case.estimator.schema_.columns if column.kind != "ignored"]
-    _, found = run(case.estimator.to_onnx(), {name: case.rows[name] for name in names})
-    np.testing.assert_allclose(found, case.expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], [1.0, 2.0]])

@@ -8,7 +8,7 @@ import pytest
 from tallybayes import GaussianNB, NaiveBayes
 from tallybayes.errors import SettingError
 from tallybayes.export.portable import NAMES, Scorer
-from tests.export.cases import CASES, mixed
+from tests.export.cases import CASES
 from tests.export.evaluator import probabilities
 
 
@@ -60,11 +60,3 @@ def test_labels_that_json_cannot_hold_are_refused():
     model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0, 3.0, 4.0]}, days[[0, 0, 1, 1]])
     with pytest.raises(SettingError, match="date cannot be exported"):
         model.to_json()
-
-
-def test_components_of_a_class_are_pooled():
-    case = mixed(classical=True, drop=("town", "code", "mood"), components_per_class=2)
-    scorer = json.loads(case.estimator.to_json())
-    assert scorer["classes"] == case.estimator.classes_.tolist()
-    found = np.array([probabilities(scorer, row) for row in case.dicts])
-    np.testing.assert_allclose(found, case.expected, rtol=0, atol=1e-12)

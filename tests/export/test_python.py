@@ -8,7 +8,7 @@ import pytest
 
 from tallybayes import NaiveBayes
 from tallybayes.errors import SettingError
-from tests.export.cases import CASES, mixed
+from tests.export.cases import CASES
 
 
 def made(estimator, **options):
@@ -24,13 +24,6 @@ def test_the_function_answers_as_the_model(name):
     answers = [score(row) for row in case.dicts]
     assert list(answers[0]) == case.estimator.classes_.tolist()
     found = np.array([list(answer.values()) for answer in answers])
-    np.testing.assert_allclose(found, case.expected, rtol=0, atol=1e-12)
-
-
-def test_components_of_a_class_are_pooled():
-    case = mixed(classical=True, drop=("town", "code", "mood"), components_per_class=2)
-    score = made(case.estimator)["predict_proba"]
-    found = np.array([list(score(row).values()) for row in case.dicts])
     np.testing.assert_allclose(found, case.expected, rtol=0, atol=1e-12)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tallybayes import NaiveBayes
 from tallybayes.errors import SettingError
 from tallybayes.export.dialects import DIALECTS
-from tests.export.cases import CASES, Case, mixed
+from tests.export.cases import CASES, Case
 from tests.servers import needed
 
 KEY = "row;number"
@@ -95,11 +95,6 @@ def test_the_database_answers_as_the_model(name, database):
     clear = np.diff(np.sort(case.expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-9
     expected = case.estimator.classes_[case.expected.argmax(axis=1)]
     assert np.array([row[1] for row in found], object)[clear].tolist() == expected[clear].tolist()
-
-
-def test_components_of_a_class_are_pooled(database):
-    case = mixed(classical=True, drop=("town", "code", "mood"), components_per_class=2)
-    np.testing.assert_allclose(np.array([r[2:] for r in answers(database, case)], float), case.expected, atol=1e-9)
 
 
 def test_a_long_list_of_levels_is_joined(database):

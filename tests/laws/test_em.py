@@ -13,9 +13,8 @@ import tallybayes.learning.em
 from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.learning import em
-from tallybayes.learning import mixtures as components
 
-from .cases import CASES, CLASSES, FORMED_CASES, Table
+from .cases import CASES, FORMED_CASES, Table
 from .compare import assert_same_tally
 
 # Complement weights and clues are no probabilities, and pairs correct those of other columns.
@@ -101,22 +100,6 @@ def test_the_form_of_the_matrix_makes_no_difference(case, form):
     )
     probe = case.batch(case.random_table(20, seed=1))
     assert_allclose(formed.log_joint(probe), plain.log_joint(probe), rtol=1e-6)
-
-
-@pytest.mark.parametrize("case", PROBABLE, ids=str)
-def test_components_of_a_class_pool_their_posteriors(case):
-    table = case.random_table(120, weights=(1.0,))
-    batch = partly_labelled(case, table, np.arange(120) < 60)
-    parts, group = components.parted(case.model(table), batch, 2, np.random.default_rng(0))
-    found = em.learn(parts, batch, group=group, tol=0.0, max_iter=10)
-    assert found.model.schema.classes == tuple((k, j) for k in CLASSES for j in (0, 1))
-    assert (np.diff(found.log_likelihood_path) >= 0).all()
-    share = em.responsibilities(found.model, batch, group)
-    assert_allclose(share.sum(axis=1), 1.0)
-    own = share.reshape(120, 3, 2).sum(axis=2)
-    assert_allclose(own[np.arange(60), table.codes[:60]], 1.0)
-    pooled = replace(found.model, settings=replace(found.model.settings, calibration=components.Pooled(group)))
-    assert_allclose(pooled.posterior(batch), found.model.posterior(batch).reshape(120, 3, 2).sum(axis=2), atol=1e-12)
 
 
 def test_a_model_is_a_fixed_point_of_its_own_shares():

@@ -8,7 +8,7 @@ from tallybayes import NaiveBayes
 from tallybayes.core.batch import Codes, Labels
 from tallybayes.families import Binned, Gaussian, Hierarchical, Kernel, Lognormal, ZeroInflated
 from tallybayes.learning.candidates import Choice, Judge, candidates, described
-from tallybayes.learning.plan import joined
+from tallybayes.learning.reading import joined
 
 RNG = np.random.default_rng(0)
 N = 2000

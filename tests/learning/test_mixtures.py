@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tallybayes import Settings, families
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import NumberedColumns, Schema
 from tallybayes.data.arrays import one_block
-from tallybayes.errors import DataError
 from tallybayes.learning import em
 from tallybayes.learning import mixtures as components
 
@@ -62,18 +60,6 @@ def test_a_component_without_rows_is_revived() -> None:
     assert again is not None
     assert again.tally.class_weight[2] > 0.5
     assert components.revived(em.learn(again, batch()).model, batch()) is None
-
-
-def test_classes_need_rows_for_their_components() -> None:
-    codes = np.where(np.arange(120) < 3, 0, np.where(np.arange(120) < 60, 1, em.UNKNOWN)).astype(np.int32)
-    rows = replace(batch(), labels=Labels.hard(codes), schema=Schema(NumberedColumns(2, "numeric"), ("few", "many")))
-    model = components.of_shares(SETTINGS, batch(), ("few", "many"), np.eye(2)[np.clip(codes, 0, 1)])
-    with pytest.raises(DataError, match="class 'few' has 3 labelled rows, too few for 4 components"):
-        components.parted(model, rows, 4, np.random.default_rng(0))
-    given = replace(model, settings=replace(SETTINGS, prior={"few": 0.2, "many": 0.8}))
-    parts, group = components.parted(given, rows, 2, np.random.default_rng(0))
-    assert group == (0, 0, 1, 1)
-    np.testing.assert_allclose(np.exp(parts.log_prior), [0.1, 0.1, 0.4, 0.4])
 
 
 def test_a_class_of_one_row_begins_with_a_width_whatever_the_unit_of_weight() -> None:

@@ -210,7 +210,7 @@ def test_weights_that_would_not_help_are_left_out():
     y = rng.integers(0, 2, 2000)
     model = NaiveBayes(numeric="gaussian", pairs=0).fit({"a": rng.normal(y), "b": rng.normal(y)}, y)
     assert model.weights_ is None
-    assert "weights would not improve leave-one-out log loss: none" in model._plan.notes
+    assert "weights would not improve leave-one-out log loss: none" in model.model_.provenance.notes
 
 
 def test_a_document_has_one_weight():

@@ -73,16 +73,12 @@ def test_every_kind_of_model(name: str) -> None:
     assert json.loads(json.dumps(found.as_dict(), default=str))
 
 
-def test_labels_that_are_no_text_one_class_and_components() -> None:
+def test_labels_that_are_no_text_and_one_class() -> None:
     rng = np.random.default_rng(0)
     X = {"a": rng.normal(size=60), "b": rng.choice(["x", None], 60)}
     for labels in (np.arange(60) % 2 == 0, np.arange(60) % 3, np.full(60, 7)):
         _, page = made(NaiveBayes(classical=True).fit(X, labels), (X, labels))
         assert page.open == []
-    parted = NaiveBayes(unlabelled="em", components_per_class=2, classical=True).fit(X, np.arange(60) % 2)
-    found, page = made(parted)
-    assert page.open == []
-    assert found.scorer["classes"] == [0, 1]
 
 
 def test_a_hundred_classes_and_a_large_vocabulary() -> None:

@@ -12,9 +12,9 @@ MOST_ROWS = 1_000_000  # beyond which rows are drawn: their probabilities are he
 
 def run(options: argparse.Namespace) -> None:
     """Predict the labels of rows and hold them against the true ones."""
-    model, saved = read_model(options.model)
+    model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
-        rows = judged_rows(file, model, saved, options, MOST_ROWS)
+        rows = judged_rows(file, model, options, MOST_ROWS)
         assert rows.labels is not None
         assert rows.labels.codes is not None
         log_posterior = model.log_posterior(rows)

@@ -12,9 +12,8 @@ from tallybayes.cli.screen import console, judged_rows, note, notes, opened, pri
 
 def run(options: argparse.Namespace) -> None:
     """Write the page and say what to look at twice."""
-    model, saved = read_model(options.model)
-    remembered = saved.fitted.get("_target") if saved is not None else None
-    target = options.target or (remembered if isinstance(remembered, str) else None)
+    model, _ = read_model(options.model)
+    target = options.target or model.provenance.target
     method = "test" if options.test else "leave-one-out"
     told: dict[str, Any] = {"title": options.title, "target": target, "method": method}
     with notes(options):
@@ -22,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
             made = report.write(model, options.output, **told)
         else:
             with opened(options.data, options) as file:
-                rows = judged_rows(file, model, saved, options, report.MOST_ROWS)
+                rows = judged_rows(file, model, options, report.MOST_ROWS)
                 made = report.write(model, options.output, rows, **told)
     if options.json:
         print_json(made.as_dict())

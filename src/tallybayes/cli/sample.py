@@ -20,9 +20,9 @@ def run(options: argparse.Namespace) -> None:
 
     if options.n < 1:
         raise SettingError(f"-n must be at least 1, not {options.n}")
-    model, saved = read_model(options.model)
+    model, _ = read_model(options.model)
     columns, codes = sampled(model, options.n, np.random.default_rng(options.seed), options.missing)
-    target = (saved.fitted.get("_target") if saved is not None else None) or "class"
+    target = model.provenance.target or "class"
     labels = [model.schema.classes[code] for code in codes.tolist()]
     cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
     table = pa.table({**cells, target: labels})

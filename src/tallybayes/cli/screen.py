@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Level
-from tallybayes.data.file_sources import labelled_rows
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.data.files import COMPRESSED, File, open_file
+from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
-from tallybayes.storage import Saved, read_all
+from tallybayes.storage import Saved, legacy, read_all
 
 
 class Screen(Console):
@@ -119,30 +119,31 @@ def rows_of(file: File) -> int | None:
 
 
 def read_model(path: str) -> tuple[Model, Saved | None]:
-    """A model and what it remembers of its training."""
-    return read_all(path)
+    """A model and the estimator that it was saved as."""
+    model, saved = read_all(path)
+    if saved is not None and "_target" in saved.fitted:  # a file of an earlier version
+        model = legacy.with_provenance(model, saved.fitted)
+    return model, saved
 
 
-def target_of(saved: Saved | None, options: argparse.Namespace) -> str:
-    """The column of labels: as told, or as in training."""
-    remembered = saved.fitted.get("_target") if saved is not None else None
-    target = options.target or remembered
-    if not isinstance(target, str):
+def known_source(
+    file: File, model: Model, options: argparse.Namespace, report: Callable[[float], None] | None = None
+) -> tuple[FileSource, Schema]:
+    """Labelled rows of a file as a model reads them, and its schema with the levels and classes that they add."""
+    target = options.target or model.provenance.target
+    if target is None:
         raise DataError("the model does not remember the column of its labels; say it with --target COLUMN")
-    return target
+    scan = Scan(target, options.weight, options.unlabelled, report)
+    source = FileSource(file, scan)
+    return source, source.grown(model.schema)
 
 
-def judged_rows(file: File, model: Model, saved: Saved | None, options: argparse.Namespace, most: int) -> TableBatch:
+def judged_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
     """Labelled rows of a file to judge a model by, at most so many, drawn at random."""
-    rows, n_rows, n_unlabelled = labelled_rows(
-        file, model.schema, model.tally, target_of(saved, options), options.weight, most
-    )
-    if n_unlabelled and options.unlabelled == "error":
-        raise DataError(
-            f"{n_unlabelled:,} rows of {file.name} have no label; leave them out, or use --unlabelled ignore"
-        )
-    if rows.n_rows < n_rows - n_unlabelled:
-        note(f"judged on {rows.n_rows:,} of the {n_rows:,} rows, drawn at random", options)
+    source, _ = known_source(file, model, options)
+    rows = source.sample(model.schema, model.tally.places, most)
+    if rows.n_rows < source.facts.n_rows:
+        note(f"judged on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, drawn at random", options)
     return rows
 
 

@@ -18,7 +18,7 @@ MOST = 40  # columns and classes that are listed
 def run(options: argparse.Namespace) -> None:
     """Print schema, class table, settings and size."""
     model, saved = read_model(options.model)
-    size, target = os.path.getsize(options.model), saved.fitted.get("_target") if saved is not None else None
+    size, target = os.path.getsize(options.model), model.provenance.target
     estimator = saved.estimator if saved is not None else None
     if options.json:
         print_json(_record(model, size, target, estimator))

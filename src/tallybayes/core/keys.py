@@ -124,7 +124,7 @@ def in_key_order(rows: SomeRows, most: int) -> SomeRows:
 class SeenKeys:
     """Keys of rows that came before: how often each occurred, exactly, in 8 bytes a row.
 
-    The keys are kept in sorted runs of rising size, each about twice as long as the next, which are merged as they grow.
+    The keys are kept in sorted runs, each about twice as long as the next, which are merged as they grow.
     """
 
     def __init__(self) -> None:

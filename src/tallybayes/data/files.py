@@ -101,7 +101,7 @@ class File:
             return self.connection.execute(sql.replace("{scan}", self.scan)).fetchall()
 
     def batches(self, columns: Sequence[str] | None = None, where: str = "", rows: int = BATCH) -> Iterator[Any]:
-        """Stream record batches of PyArrow, in the order of the rows; all rows, or those for which a condition holds."""
+        """Stream record batches of PyArrow, in the order of the rows: of all rows, or where a condition holds."""
         chosen = "*" if columns is None else ", ".join(map(quoted, columns)) or "1"
         kept = f" WHERE {where}" if where else ""
         with self.errors():

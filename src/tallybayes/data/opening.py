@@ -96,22 +96,25 @@ def _in_memory(table: Table, target: Any, weight: Any, unlabelled: str, n_jobs: 
         table, weight = split_target(table, weight)
     if isinstance(target, str):
         table, target = split_target(table, target)
-    return source_of(table, Target.of(target, unlabelled), weight, name, n_jobs)
+    labels = Target.of(target, unlabelled)
+    if labels.nothing_known:
+        raise DataError(NO_LABEL)
+    if labels.keep is not None:
+        table = table.take(labels.keep)
+        weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[labels.keep]
+    return source_of(table, labels, weight, name, n_jobs)
 
 
 def source_of(table: Table, target: Target, weight: Any, name: str | None, n_jobs: int | None) -> TableSource:
-    """A table in memory with labels that were checked; ``name`` is that of the column which held them."""
-    if target.nothing_known:
-        raise DataError(NO_LABEL)
-    if target.keep is not None:
-        table = table.take(target.keep)
-        weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[target.keep]
+    """A labelled table in memory; ``name`` is that of the column which held the labels."""
     if table.n_rows != len(target.labels):
-        raise DataError(f"Found input variables with inconsistent numbers of samples: {[table.n_rows, len(target.labels)]}")
+        sizes = [table.n_rows, len(target.labels)]
+        raise DataError(f"Found input variables with inconsistent numbers of samples: {sizes}")
     classes, codes = coded(target.labels)
     n_rows = table.n_rows
     if target.known is not None:
         codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
-    facts = Facts(name, str(classes.dtype), n_rows, target.left_out, table.made_by, table.named)
+    rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
+    facts = Facts(name, str(classes.dtype), n_rows, target.left_out, table.made_by, table.named, rows)
     labels = Labels.hard(codes, row_weights(weight, table.n_rows))
     return TableSource(table, tuple(classes.tolist()), labels, facts, n_jobs)

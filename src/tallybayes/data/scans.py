@@ -1,7 +1,7 @@
 """Rows of files and of engines' tables: counted where they are, streamed through the families where that cannot be.
 
-A scan groups the rows by class and shows what the columns are; what it counted on the way is kept, so the textbook tally
-of most columns needs no second pass. A sample is drawn in one more pass, by the keys of the rows.
+A scan groups the rows by class and shows what the columns are; what it counted on the way is kept, so the textbook
+tally of most columns needs no second pass. A sample is drawn in one more pass, by the keys of the rows.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tallybayes.core.schema import Column, Schema, in_order
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
-from tallybayes.data.files import LOOK, File, Progress, known_column
+from tallybayes.data.files import LOOK, Progress, known_column
 from tallybayes.data.inference import KIND_OF_FAMILY, infer
 from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.labels import encode_labels, row_weights
 from tallybayes.data.pushdown import label_of, survey
-from tallybayes.data.sources import Facts, Places, evidence
+from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import PUSHED, Mode, Survey, profiles, pushed
 from tallybayes.data.tables import Table, TableBatch, profile
 from tallybayes.data.targets import objects, refuse_signs
@@ -99,8 +99,10 @@ class FileSource:
 
     @property
     def facts(self) -> Facts:
-        kind = str(np.array(self.seen.classes).dtype)
-        return Facts(self.scan.target, kind, self.seen.n_rows, self.seen.unlabelled, self.made_by, True)
+        seen, kinds = self.seen, set(map(type, self.seen.classes))
+        kind = "object" if len(kinds) > 1 else str(np.array(seen.classes).dtype)
+        rows = tuple(int(n) for n in seen.class_weight)
+        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, rows)
 
     # ------------------------------------------------------------------------------------------ what columns are
 
@@ -132,14 +134,16 @@ class FileSource:
         levels = [name for name, mode in modes.items() if mode == "levels"]
         texts = {name: "as told" for name in levels if overrides.kind.get(name) == "text"}
         given = {*overrides.kind, *overrides.family}
-        texts |= {n: "as told" for n in levels if n not in texts and KIND_OF_FAMILY.get(overrides.family.get(n, "")) == "text"}
+        texts |= {
+            n: "as told" for n in levels if n not in texts and KIND_OF_FAMILY.get(overrides.family.get(n, "")) == "text"
+        }
         unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
         counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
         opening = self._opening(file, unsure, counted)
         columns = [infer(profile(name, opening.columns[name])) for name in unsure]
         # Not how many of the first rows are different: there are others.
         texts |= {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
-        return self._survey(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts  # type: ignore[dict-item]
+        return self._survey(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts
 
     def _opening(self, file: Any, unsure: Sequence[str], counted: Sequence[str]) -> Table:
         """The first rows: a file is parsed once for all that is seen in them."""
@@ -264,7 +268,7 @@ def drawn(parts: Iterator[TableBatch], most: int) -> TableBatch:
     """
     seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
     held = 0
-    for part in parts:
+    for part in map(counting, parts):
         keys = part.keys()
         keys = copy_keys(keys, seen.numbered(keys))
         rows = np.flatnonzero(keys <= limit)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Batch, Labels, Rows
+from tallybayes.core.batch import Batch, Labels, Rows, SomeRows
 from tallybayes.core.family import Family
 from tallybayes.core.keys import in_key_order
 from tallybayes.core.schema import Level, Schema, united
@@ -32,6 +32,7 @@ class Facts:
     unlabelled: int  # rows without a label that are left out
     made_by: str  # what holds the rows
     named: bool  # whether the columns have names of their own
+    class_rows: tuple[int, ...] = ()  # rows of each class, whatever they weigh
 
 
 class Source(Protocol):
@@ -64,6 +65,13 @@ class Source(Protocol):
 def evidence(schema: Schema) -> tuple[str, ...]:
     """The columns of a table that are evidence, by which its rows are drawn."""
     return tuple(column.name for column in schema.columns if column.kind not in ("ignored", "pair"))
+
+
+def counting(rows: SomeRows) -> SomeRows:
+    """The rows that count: one of weight zero is no row."""
+    assert rows.labels is not None
+    counts = rows.labels.weight > 0
+    return rows if counts.all() else rows.take(np.flatnonzero(counts))
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ class TableSource:
         table, labels = self._labelled
         drawn = self._samples.get((most, evidence(schema)))
         if drawn is None:
-            drawn = in_key_order(TableBatch(schema, table, places, labels), most)
+            drawn = in_key_order(counting(TableBatch(schema, table, places, labels)), most)
             self._samples[most, evidence(schema)] = drawn
         return with_own_words(replace(drawn, schema=schema, places=places), n_jobs=self.n_jobs)
 
@@ -139,7 +147,7 @@ class MatrixSource:
         return self.batch if known.all() else self.batch.take(np.flatnonzero(known))
 
     def sample(self, schema: Schema, places: Places, most: int) -> Batch:
-        return in_key_order(replace(self._labelled, schema=schema), most)
+        return in_key_order(counting(replace(self._labelled, schema=schema)), most)
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         return count(replace(self._labelled, schema=schema), families, self.n_jobs)

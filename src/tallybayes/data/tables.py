@@ -49,7 +49,6 @@ class Table:
             self, columns=columns, n_rows=len(rows), matrix=None if self.matrix is None else self.matrix[rows]
         )
 
-
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
         """The rows of tables of the same columns, one after another."""

@@ -12,8 +12,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import Tokens
-from tallybayes.data.columns import split_target
-from tallybayes.data.file_sources import is_source
 from tallybayes.errors import SettingError
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
@@ -241,8 +239,6 @@ class NaiveBayes(TableNB):
         """
         self._validate_params()
         y = one_target(y, target)
-        if isinstance(sample_weight, str) and not is_source(X):
-            X, sample_weight = split_target(X, sample_weight)
         return self._fit(self._source(X, y, sample_weight))
 
     def partial_fit(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.files import File, Progress, open_file
+from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
 from tallybayes.errors import DataError, SettingError

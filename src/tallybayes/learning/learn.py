@@ -106,7 +106,11 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
         plain = Model(settings, source.count(schema, places, settings.families))
         few = source.sample(plain.schema, places, SAMPLE)
         settings = textbook_settings(schema, options, best_alpha(plain, "categorical", few, options.n_jobs))
-    model = refined(rows, settings, options)
+    try:
+        model = refined(rows, settings, options)
+    except DataError:
+        source.count(schema, places, settings.families)  # in the order of the rows, so that the right one is named
+        raise
     if rows.n_rows < source.facts.n_rows:
         tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
         model = replace(model, tally=tally)

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Batch, Labels, Rows
+from tallybayes.core.batch import Array, Batch, Labels
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.schema import Level, Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import count
-from tallybayes.errors import DataError
 from tallybayes.learning import em
 
 BACKGROUND = 0.2  # weight of all rows together beside the one row that a component starts from
@@ -89,33 +88,6 @@ def widened(model: Model, rows: Batch) -> Model:
     one_row = weight[(codes >= 0) & (weight > 0)].mean()  # what a labelled row weighs
     share = np.repeat(BACKGROUND * one_row / weight.sum() * weight[:, None], model.n_classes, axis=1)
     return replace(model, tally=model.tally + of_shares(model.settings, rows, model.schema.classes, share).tally)
-
-
-def parted(model: Model, batch: Rows, n: int, rng: np.random.Generator) -> tuple[Model, tuple[int, ...]]:
-    """A model with several components for each class, and the class of each component.
-
-    The labelled rows of a class are shared among components around seeds of their own.
-    """
-    rows = batch.rows(0, batch.n_rows)
-    codes, weight = em.codes_and_weight(rows)
-    group = tuple(np.repeat(np.arange(model.n_classes), n).tolist())
-    classes = tuple((label, j) for label in model.schema.classes for j in range(n))
-    prior = model.settings.prior
-    if not isinstance(prior, str):  # the components of a class share its probability
-        prior = {(label, j): p / n for label, p in prior.items() for j in range(n)}
-    plain = replace(model.settings, prior="uniform")
-    share = np.zeros((rows.n_rows, len(group)))
-    for k, label in enumerate(model.schema.classes):
-        own = np.flatnonzero((codes == k) & (weight > 0))
-        if len(own) < n:
-            raise DataError(
-                f"class {label!r} has {plural(len(own), 'labelled row')}, too few for {plural(n, 'component')}; use a "
-                "smaller components_per_class"
-            )
-        part = replace(rows.take(own), labels=Labels.hard(np.full(len(own), em.UNKNOWN), weight[own]))
-        parts = em.learn(start(plain, part, n, "k-means++", rng), part, max_iter=20).model
-        share[own, k * n : (k + 1) * n] = em.responsibilities(parts, part) * weight[own, None]
-    return of_shares(replace(model.settings, prior=prior), rows, classes, share), group
 
 
 def revived(model: Model, rows: Batch) -> Model | None:

@@ -143,16 +143,6 @@ def test_a_boundary_of_a_mixed_table(penguins: tuple) -> None:
         boundary(model, ("island", "bill_depth_mm"))
 
 
-def test_components_have_no_such_pictures() -> None:
-    rng = np.random.default_rng(0)
-    X = {"a": rng.normal(size=80), "b": rng.normal(size=80)}
-    y = np.arange(80) % 2
-    parted = NaiveBayes(unlabelled="em", components_per_class=2, classical=True).fit(X, y)
-    for draw in (nomogram, boundary, lambda model: prior_sweep(model, {"a": 1.0}), lambda m: learning_curve(m, (X, y))):
-        with pytest.raises(DataError, match="several components"):
-            draw(parted)
-
-
 def test_the_path_of_em() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2)) + np.repeat([[0.0], [3.0]], 50, axis=0)

@@ -1,4 +1,4 @@
-"""Plans of odd tables: few rows, one class, nothing to learn from, weights of rows."""
+"""Learning unusual tables: few rows, one class, nothing to learn from, weights of rows."""
 
 import warnings
 
@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, Settings
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data import datasets
 from tallybayes.errors import ColumnWarning, DataError
-from tallybayes.families import Gaussian, Kernel
 from tallybayes.inspection.sampling import inside
-from tallybayes.learning.plan import Plan, mean_of
 from tallybayes.learning.weights import LEAST_ROWS
 
 RNG = np.random.default_rng(0)
@@ -145,7 +143,7 @@ def test_true_zeros_leave_no_weights_and_say_why():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = NaiveBayes(alpha=0).fit({"sure": x["sure"]}, y)
-    assert "weights need evidence that is never infinite: use alpha > 0" in model._plan.notes
+    assert "weights need evidence that is never infinite: use alpha > 0" in model.model_.provenance.notes
     assert model.weights_ is None
 
 
@@ -175,24 +173,15 @@ def test_rows_of_weight_zero_say_nothing():
     assert some.score(x, y) == pytest.approx(alone.score(x, y), abs=0.03)
 
 
-# ---------------------------------------------------------------------------------------------- plans
-
-
-def test_plans_read_alike_by_the_names_of_their_families():
-    one = Plan({"a": Kernel(1.0), "b": Gaussian()})
-    assert one.same_reading(Plan({"a": Kernel(4.0, 8.0), "b": Gaussian()}))
-    assert not one.same_reading(Plan({"a": Gaussian(), "b": Gaussian()}))
-    assert not one.same_reading(Plan({"a": Kernel(1.0)}))
+# ---------------------------------------------------------------------------------------------- two models
 
 
 def test_the_weights_of_two_tables_lie_between():
-    mine = Plan({"a": Gaussian()}, EvidenceWeights({"a": 1.0}, 0.5))
-    theirs = Plan({"a": Gaussian()}, EvidenceWeights({"a": 2.0}, 1.0))
-    both = mean_of(mine, theirs, 300.0, 100.0)
-    assert both.weights == EvidenceWeights({"a": 1.25}, 0.625)
-    plain = Plan({"a": Gaussian()})
-    assert mean_of(plain, theirs, 1.0, 1.0) is theirs
-    assert mean_of(mine, plain, 1.0, 1.0) is mine
+    mine, theirs = EvidenceWeights({"a": 1.0}, 0.5), EvidenceWeights({"a": 2.0}, 1.0)
+    assert mine.mean(theirs, 0.25) == EvidenceWeights({"a": 1.25}, 0.625)
+    plain = Settings({})
+    assert plain.joined(Settings({}, weights=theirs), 0.5).weights == theirs
+    assert Settings({}, weights=mine).joined(plain, 0.5).weights == mine
 
 
 def test_numbers_are_drawn_inside_their_bins():
