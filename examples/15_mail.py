@@ -22,8 +22,8 @@ for clue in case.clues[:6]:
 # It was learned as spam by mistake: moving it is forgetting it there and learning it here, exactly.
 wrong = filter.learn(model, [tokens], "spam")
 right = filter.learn(filter.unlearn(wrong, [tokens], "spam"), [tokens], "ham")
-print("\nafter the mistake:  ", *filter.judge(wrong, [tokens]))
-print("after the correction:", *filter.judge(right, [tokens]))
+print("\nafter the mistake:  ", *filter.classify(wrong, [tokens]))
+print("after the correction:", *filter.classify(right, [tokens]))
 
 # On disk it is a model file that is changed under a lock, one delivery at a time.
 path = Path(tempfile.mkdtemp()) / "mail.tally"

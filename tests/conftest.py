@@ -38,6 +38,35 @@ def pytest_configure(config):
     config.pluginmanager.register(Doctests())  # hooks of this file itself are asked about tests/ only
 
 
+# Tests of a server, by words of their names: all in one process, so that the server is started once. Longest first.
+SERVERS = {"spark": ("test_spark.py", "[spark"), "dask": ("[dask",), "postgres": ("[postgres", "test_sql.py")}
+
+
+def group_of(nodeid):
+    """What a test runs in one process with: all tests of its server, or of its file."""
+    return next((name for name, words in SERVERS.items() if any(w in nodeid for w in words)), nodeid.split("::")[0])
+
+
+def pytest_collection_modifyitems(items):
+    """What takes long is begun first, or one process would be at it when the others have finished."""
+    order = list(SERVERS)
+    items.sort(key=lambda item: order.index(group) if (group := group_of(item.nodeid)) in order else len(order))
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Processes take groups of tests in the order of collection."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """Connection parameters of a PostgreSQL server."""

@@ -64,6 +64,9 @@ def postgres_server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # for programs that soon end
+
+
 def free_port():
     """A port that nobody listens on, or did not a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -84,6 +87,8 @@ def spark_session():
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",  # to compile takes longer than to count a few rows
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": JAVA,
+        "spark.executor.extraJavaOptions": JAVA,
         "spark.driver.memory": "1g",
         "spark.executor.memory": "1g",
         "spark.driver.host": "127.0.0.1",
@@ -111,7 +116,9 @@ def dask_cluster():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", worker_dashboard_address=":0", silence_logs=50
+        ) as cluster,
         Client(cluster) as client,
     ):
         yield client

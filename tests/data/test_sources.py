@@ -17,9 +17,9 @@ from pyarrow import feather
 
 from tallybayes import NaiveBayes, Tally
 from tallybayes.data.columns import Overrides
+from tallybayes.data.files import open_file
 from tallybayes.data.opening import open_source
 from tallybayes.data.tallies import tally_table as tally_file
-from tallybayes.data.files import open_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches
 from tests.laws.compare import assert_same_tally as same_in_all
@@ -201,7 +201,7 @@ def test_types_fit_all_rows_and_not_only_the_first(tmp_path: Path) -> None:
     tally = tally_file(tmp_path / "d.csv", "y")
     assert tally.schema.columns[0].levels == ("0", "1", "2", "3", "4", "5", "6", "n/a")
     assert len(tally_file(tmp_path / "d.csv", "y", kind={"a": "category"}).schema.columns[0].levels or ()) == 8
-    number = open_file(tmp_path / "d.csv", holes=["n/a"])
+    number = open_file(tmp_path / "d.csv", missing_values=["n/a"])
     assert tally_file(number, "y").schema.columns[0].kind == "numeric"
 
 
@@ -353,9 +353,9 @@ def test_nested_columns_are_named(tmp_path: Path) -> None:
 
 def test_paths_that_are_none(tmp_path: Path) -> None:
     for path, message in (
-        (tmp_path, "is a directory; name a file, or a pattern such as"),
+        (tmp_path, "is a directory; give a file, or a pattern such as"),
         (tmp_path / "missing.csv", "there is no file"),
-        (tmp_path / "*.csv", "no file fits the pattern"),
+        (tmp_path / "*.csv", "no file matches the pattern"),
     ):
         with pytest.raises(DataError, match=message):
             tally_file(path, "y")
@@ -462,7 +462,7 @@ def test_values_are_read_as_they_were_learned(tmp_path: Path) -> None:
     model.predict_file(tmp_path / "d.csv", tmp_path / "o.csv")
     assert pl.read_csv(tmp_path / "o.csv")["prediction"].to_list() == ["a", "b"]
     (tmp_path / "d.csv").write_text("code,x\n007,many\n")
-    with pytest.raises(DataError, match=r"line 2: column 'x' holds 'many', which is no number"):
+    with pytest.raises(DataError, match=r"line 2: column 'x' holds 'many', which is not a number"):
         model.predict_file(tmp_path / "d.csv", tmp_path / "o.csv")
     assert pl.read_csv(tmp_path / "o.csv")["prediction"].to_list() == ["a", "b"]
 

@@ -72,7 +72,7 @@ def test_train_shows_the_schema_the_evaluation_and_the_evidence(home: Path, tmp_
     assert found.returncode == 0
     assert found.stderr == f"written to {out}\n"
     assert "flipper_length_mm  numeric   whole numbers from 172 to 231, 2 missing" in found.stdout
-    assert "accuracy                 0.9797  0.9586 – 0.9901            0.4419" in found.stdout
+    assert "accuracy                 0.9797  0.9586 – 0.9901    0.4419" in found.stdout
     assert "    island = Torgersen (34%, others 0%)" in found.stdout
     expected = NaiveBayes(classical=True, kind={"year": "category"}).fit(pl.DataFrame(penguins()), "species")
     np.testing.assert_allclose(
@@ -203,11 +203,11 @@ def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Pat
 def test_explain_shows_the_evidence_as_bars(home: Path) -> None:
     found = run("explain", *at(home, "birds.tally", "birds.csv"), "--row", "1")
     assert found.returncode == 0
-    assert found.stdout.splitlines()[0] == "Adelie rather than Chinstrap: P(Adelie) = 0.9999"
+    assert found.stdout.splitlines()[0] == "Adelie: > 99.9 % (next: Chinstrap)"
     assert "island = Torgersen" in found.stdout
     assert "████████" in found.stdout
     typed = run("explain", *at(home, "birds.tally"), "island=torgersen", "bill_length_mm=39.1", "--against", "Gentoo")
-    assert typed.stdout.startswith("Adelie rather than Gentoo")
+    assert typed.stdout.startswith("Adelie: ")
     assert "no value: bill_depth_mm" in typed.stdout
 
 
@@ -351,7 +351,7 @@ def test_a_model_is_printed_as_a_query_that_scores_the_file(home: Path) -> None:
 def test_a_model_is_written_as_onnx_to_a_file_only(home: Path, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     model = str(home / "birds.tally")
-    failed("export", model, "--to", "onnx", message="name a file with -o")
+    failed("export", model, "--to", "onnx", message="give a file with -o")
     assert run("export", model, "--to", "onnx", "-o", str(tmp_path / "birds.onnx")).returncode == 0
     assert [output.name for output in onnx.load(tmp_path / "birds.onnx").graph.output] == ["label", "probabilities"]
 
@@ -473,12 +473,12 @@ BAD: dict[str, tuple[list[str], str]] = {
     "an output nowhere": (["predict", "birds.tally", "birds.csv", "-o", "nowhere/o.csv"], "there is no directory"),
     "an output that is read": (
         ["train", "birds.csv", "--target", "species", "-o", "birds.csv"],
-        "would be written over",
+        "would be overwritten",
     ),
-    "a page over the model": (["report", "birds.tally", "-o", "birds.tally"], "would be written over"),
+    "a page over the model": (["report", "birds.tally", "-o", "birds.tally"], "would be overwritten"),
     "predictions over the rows": (
         ["predict", "birds.tally", "birds.csv", "-o", "./birds.csv"],
-        "would be written over",
+        "would be overwritten",
     ),
     "an output of no kind": (["predict", "birds.tally", "birds.csv", "-o", "o.xlsx"], "are written as .csv"),
     "no row": (["explain", "birds.tally", "birds.csv"], "--row N"),
@@ -613,7 +613,7 @@ def test_report_writes_one_page(home: Path, tmp_path: Path) -> None:
     assert found.stderr.startswith(f"written to {page}, ")
     assert "say much the same within the classes" in found.stdout
     html = page.read_text(encoding="utf-8")
-    assert "<title>Which species?</title>" in html
+    assert "<title>Predicting species</title>" in html
     assert "98.3%" in html  # by leave-one-out
     again = run("report", *at(home, "birds.tally"), "-o", str(page), "--title", "Birds & <beaks>", "--json")
     assert json.loads(again.stdout)["evaluation"] is None

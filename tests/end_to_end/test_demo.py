@@ -68,9 +68,9 @@ def test_laplace_adds_one_to_every_count() -> None:
     assert lines[-1] == ["so", "play=no", "with", "probability", "0.720."]
 
 
-def test_the_day_can_be_told() -> None:
+def test_the_day_can_be_given() -> None:
     found = run("demo", "outlook=overcast", " wind = weak ")
-    assert "One day worked out: outlook=overcast, wind=weak" in found.stdout
+    assert "One prediction worked out: outlook=overcast, wind=weak" in found.stdout
     assert "play=yes with probability 1.000" in found.stdout
     assert "A count of zero vetoes a class outright; --alpha 1 (Laplace) softens it." in found.stdout
 
@@ -167,7 +167,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(arguments: list[str], changes:
 def test_the_first_line_can_be_read_alone() -> None:
     command = " ".join(["set -o pipefail;", *COMMAND, "demo | head -1"])
     found = subprocess.run(["bash", "-c", command], capture_output=True, encoding="utf-8", env=terminal(), check=False)
-    assert found.stdout == "Will they play tennis? Learned from 14 days, one pass.\n"
+    assert found.stdout == "Will they play tennis? Learned from 14 days in one pass.\n"
     assert found.stderr == ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PRINTED = {
     "01_first_table.py": "accuracy                 0.9797  0.9586 – 0.9901            0.4419",
     "02_unlearn.py": "  the same probabilities, to within 1e-12: True",

@@ -35,9 +35,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = mail("train", "--spam", place / "spam", "--ham", place / "ham", "-o", place / "mail.tally")
     assert found.returncode == 0, found.stderr
     told = found.stdout.decode()
-    assert "tokens of 60 spam and 60 ham; each message judged by the others:" in told
+    assert "tokens of 60 spam and 60 ham; performance by leave-one-out:" in told
     assert "recall" in told
-    assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is no message and is left out\n"
+    assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is not a message; skipped\n"
     return place
 
 
@@ -106,7 +106,7 @@ def test_learn_unlearn_and_move(own: Path) -> None:
     assert learned() == [60, 61]
     found = mail("move", "--ham", "-d", own, "--json", given=NEW_SPAM)
     assert json.loads(found.stdout)["learned"] == {"ham": 61.0, "spam": 60.0}
-    assert mail("unlearn", "--ham", "-d", own, given=NEW_SPAM).stdout.startswith(b"1 message no longer ham; ")
+    assert mail("unlearn", "--ham", "-d", own, given=NEW_SPAM).stdout.startswith(b"1 message unlearned as ham; ")
     assert own.read_bytes() == before
     found = mail("unlearn", "--spam", "-d", own, given=b"Subject: aardvark\n\nnever learned\n")
     assert found.returncode == 3
@@ -148,7 +148,7 @@ def test_errors_have_the_code_of_filters(home: Path, tmp_path: Path) -> None:
         ("classify", "-d", home / "mail.tally", tmp_path / "nowhere"): "No such file",
         ("classify", "-d", home / "mail.tally", tmp_path / "empty"): "there is no message in",
         ("classify", "-d", home / "mail.tally", "--spam-from", "2"): "thresholds are probabilities",
-        ("train", "--spam", home / "spam", "--ham", home / "ham", "-o", home / "mail.tally"): "--replace starts anew",
+        ("train", "--spam", home / "spam", "--ham", home / "ham", "-o", home / "mail.tally"): "--replace overwrites it",
     }.items():
         found = mail(*arguments, given=NEW_HAM)
         assert (found.returncode, found.stdout) == (3, b""), arguments

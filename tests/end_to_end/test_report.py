@@ -56,8 +56,8 @@ def test_what_is_set_by_hand_is_what_python_says(browser: Any, penguins: tuple[P
     row = {**dict.fromkeys(model.feature_names_in_), "bill_length_mm": 46.1, "island": "Biscoe"}
     expected = model.predict_proba([row])[0]
     np.testing.assert_allclose(page.evaluate("whatIf.answer()"), expected, atol=1e-9)
-    told = page.locator("#verdict").inner_text()
-    assert told == f"{model.classes_[expected.argmax()]}, {expected.max():.1%}"
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict == f"{model.classes_[expected.argmax()]}: {expected.max():.1%}"
     total = page.locator("#reasons tr").last.locator("td").first.inner_text()
     assert float(total.replace("−", "-")) == pytest.approx(model.explain(row).total, abs=0.006)
     again = Page(browser, page.url)  # the address keeps what was set
@@ -65,7 +65,7 @@ def test_what_is_set_by_hand_is_what_python_says(browser: Any, penguins: tuple[P
     again.get_by_role("button", name="clear all").click()
     nothing = model.predict_proba([dict.fromkeys(model.feature_names_in_)])[0]
     np.testing.assert_allclose(again.evaluate("whatIf.answer()"), nothing, atol=1e-9)
-    again.get_by_label("a typical").select_option("Gentoo")
+    again.get_by_label("typical row of class").select_option("Gentoo")
     assert again.locator("#verdict").inner_text().startswith("Gentoo")
     assert page.wrong == again.wrong == []
 
@@ -88,7 +88,7 @@ def test_everything_is_done_by_keyboard(browser: Any, penguins: tuple[Path, Naiv
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
         if reached[-1] == "against":
             break
-    assert reached[0] == "to the content"
+    assert reached[0] == "Skip to content"
     assert {"clear", "typical", "label", "against"} <= set(reached)
     assert {f"w{i}" for i in range(5)} <= set(reached)
     page.get_by_label("island", exact=True).focus()
@@ -104,16 +104,16 @@ def test_everything_is_done_by_keyboard(browser: Any, penguins: tuple[Path, Naiv
 
 def test_sections_are_reached_without_losing_what_was_set(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
     page = Page(browser, f"{penguins[0].as_uri()}#island=Dream")
-    page.get_by_role("link", name="What each column says").click()
+    page.get_by_role("link", name="Columns").click()
     assert page.url.endswith("#island=Dream")
     assert page.evaluate("document.activeElement.id") == "columns-title"
     assert page.get_by_label("island", exact=True).input_value() != ""
-    section = Page(browser, f"{penguins[0].as_uri()}#how-good")
-    assert section.url.endswith("#how-good")
+    section = Page(browser, f"{penguins[0].as_uri()}#performance")
+    assert section.url.endswith("#performance")
     from playwright.sync_api import expect
 
     # It scrolls smoothly. The page forbids eval, so wait_for_function would work only if it had scrolled at once.
-    expect(section.locator("#how-good")).to_be_in_viewport()
+    expect(section.locator("#performance")).to_be_in_viewport()
     assert section.evaluate("window.scrollY") > 0
     section.get_by_label("island", exact=True).select_option("Dream")
     assert section.url.endswith("#island=Dream")
@@ -197,7 +197,7 @@ def test_a_hundred_columns_react_at_once(browser: Any, tmp_path: Path) -> None:
     y = rng.integers(0, 10, 500)
     X = rng.normal(size=(500, 100)) + y[:, None] * 0.1
     page = Page(browser, written(tmp_path, GaussianNB().fit(X, y)))
-    page.get_by_label("a typical").select_option("3")
+    page.get_by_label("typical row of class").select_option("3")
     took = page.evaluate("(() => { const t = performance.now(); whatIf.answer(); return performance.now() - t; })()")
     print(f"100 columns and 10 classes: {took:.1f} ms")
     assert page.wrong == []
@@ -205,7 +205,7 @@ def test_a_hundred_columns_react_at_once(browser: Any, tmp_path: Path) -> None:
 
 def test_models_without_a_what_if_have_a_report(tmp_path: Path) -> None:
     one = NaiveBayes(classical=True).fit({"a": [1.0, 2.0]}, ["x", "x"])
-    assert "What was learned" in report.make(one).html()
+    assert "Training data" in report.make(one).html()
     penguins = datasets.penguins()
     record = report.make(NaiveBayes().fit(penguins, target="species")).as_dict()
     assert json.loads(json.dumps(record))["n_parameters"] > 0

@@ -74,17 +74,17 @@ def test_a_file_is_dropped_and_comes_back_scored(
     table.to_csv(tmp_path / "rows.csv", index=False)
     page = Page(browser, f"http://127.0.0.1:{port}/")
     page.locator("#drop-file").set_input_files(tmp_path / "rows.csv")
-    page.locator("#drop-told a").wait_for()
-    assert "344 rows scored" in page.locator("#drop-told").inner_text()
+    page.locator("#drop-status a").wait_for()
+    assert "344 rows scored" in page.locator("#drop-status").inner_text()
     with page.expect_download() as download:
-        page.locator("#drop-told a").click()
+        page.locator("#drop-status a").click()
     download.value.save_as(tmp_path / "scored.csv")
     scored = pd.read_csv(tmp_path / "scored.csv")
     np.testing.assert_allclose(scored["p_Gentoo"], fitted.predict_proba(table)[:, 2], atol=1e-9)
     (tmp_path / "wrong.csv").write_text("emu\n1\n")
     page.locator("#drop-file").set_input_files(tmp_path / "wrong.csv")
-    page.locator("#drop-told.error").wait_for()
-    assert "none of the columns" in page.locator("#drop-told").inner_text()
+    page.locator("#drop-status.error").wait_for()
+    assert "none of the columns" in page.locator("#drop-status").inner_text()
     assert [text for text in page.wrong if "422" not in text] == []  # the browser itself notes the refusal
 
 

@@ -109,7 +109,7 @@ def test_leave_one_out_is_unlearning_the_row(params: dict[str, Any], weighted: b
     assert "binned" not in model.tally_.blocks
     got = model.leave_one_out(x, y, weight)
     for i in range(0, 400, 23):
-        rows, _ = model._labelled(part(x, [i]), [y[i]], weight[[i]], model.classes_, learning=False)
+        rows = model.labelled_rows(part(x, [i]), [y[i]], weight[[i]])
         rest = model.model_.unlearn(rows)
         assert_allclose(got[i], rest.log_posterior(rows)[0], rtol=1e-7, atol=1e-9)
 
@@ -123,7 +123,7 @@ def test_leave_one_out_is_exact_for_told_families_too(family: str) -> None:
     model = NaiveBayes(family=told, weights="learn", var_smoothing=0.1).fit(x, y)
     got = model.leave_one_out(x, y)
     for i in range(0, 200, 17):
-        rows, _ = model._labelled(part(x, [i]), y[[i]], None, model.classes_, learning=False)
+        rows = model.labelled_rows(part(x, [i]), y[[i]])
         assert_allclose(got[i], model.model_.unlearn(rows).log_posterior(rows)[0], rtol=1e-7, atol=1e-9)
 
 

@@ -127,7 +127,7 @@ def test_scikit_learn_conventions() -> None:
     assert make_pipeline(TextNB()).fit(TEXTS, Y).score(TEXTS, Y) > 0.8
     from_tally = TextNB.from_tally(TextNB().fit(TEXTS, Y).tally_)
     assert_array_equal(from_tally.predict(TEXTS), TextNB().fit(TEXTS, Y).predict(TEXTS))
-    with pytest.raises(DataError, match="none of bernoulli texts"):
+    with pytest.raises(SchemaError, match="'text' was counted as complement, not as bernoulli"):
         TextNB.from_tally(from_tally.tally_, family="bernoulli")
 
 

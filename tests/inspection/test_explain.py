@@ -75,7 +75,7 @@ def told(**evidence: tuple[Any, float]) -> Explanation:
 
 def test_an_explanation_prints_one_line_for_each_thing_that_speaks() -> None:
     lines = str(told(word=("offer", 2.0), size=(1234.5678, -1.0), sender=(None, 0.0))).splitlines()
-    assert lines[0] == "spam rather than ham: P(spam) = 0.75"
+    assert lines[0] == "spam: 75.0 % (next: ham)"
     assert [line.split("  ")[0] for line in map(str.strip, lines[1:4])] == ["prior", "word = offer", "size = 1234.57"]
     assert [line.split()[-2 if "█" in line or "░" in line else -1] for line in lines[1:5]] == [
         "-0.500",

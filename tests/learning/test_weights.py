@@ -151,11 +151,9 @@ def test_each_row_is_judged_by_weights_it_had_no_say_in():
         assert_allclose(losses[fold == number], rows.take(fold == number).losses(weights))
 
 
-def test_folds_do_not_ask_where_a_row_stands():
+def test_folds_have_their_share_of_each_class():
     evidence, prior, codes, weight = problem(7)
-    rows = LeftOut.of(evidence, prior, codes, weight)
-    fold, order = rows.folds(5), np.random.default_rng(1).permutation(len(codes))
-    assert_array_equal(rows.take(order).folds(5), fold[order])
+    fold = LeftOut.of(evidence, prior, codes, weight).folds(5)
     for k in np.unique(codes):
         shares = np.bincount(fold[codes == k], minlength=5)
         assert shares.max() - shares.min() <= 1

@@ -95,10 +95,10 @@ def test_words_foretell_better_with_weights_of_their_own():
 def test_leaving_a_text_out_is_exact():
     texts, y = reviews(60)
     model = TextNB(weights="words", alpha=0.5).fit(texts, y)
-    rows = model._labelled(texts, y, None, model.classes_)[0]
+    rows = model.labelled_rows(texts, y)
     found = model.model_.leave_one_out(rows)
     for i in (0, 7, 31):
-        without = model.model_.unlearn(model._labelled([texts[i]], [y[i]], None, model.classes_)[0])
+        without = model.model_.unlearn(model.labelled_rows([texts[i]], [y[i]]))
         expected = without.log_posterior(model._rows([texts[i]]))[0]
         np.testing.assert_allclose(found[i], expected, atol=1e-9)
 

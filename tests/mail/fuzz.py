@@ -34,7 +34,7 @@ def survives(model: Model, raw: bytes) -> float:
     start = perf_counter()
     tokens = document(raw)
     assert b"".join(split(raw)) == raw
-    (verdict,) = filter.judge(model, [tokens])
+    (verdict,) = filter.classify(model, [tokens])
     assert 0.0 <= verdict.probability <= 1.0
     assert len(marked(raw, str(verdict))) > len(str(verdict))
     filter.unlearn(filter.learn(model, [tokens], "spam"), [tokens], "spam")

@@ -30,7 +30,7 @@ def test_a_directory_of_files_and_what_is_no_message(tmp_path: Path) -> None:
     found = places([tmp_path], notes.append)
     assert [os.path.relpath(str(place), tmp_path) for place in found] == ["0.eml", "1.eml", "2.eml", "below/4"]
     assert [os.path.relpath(note.split()[0], tmp_path) for note in notes] == ["empty", "picture.png"]
-    assert all("is no message and is left out" in note for note in notes)
+    assert all("is not a message; skipped" in note for note in notes)
 
 
 def test_a_maildir_is_what_was_delivered(tmp_path: Path) -> None:

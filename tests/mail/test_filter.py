@@ -40,8 +40,8 @@ def same(a: Model, b: Model) -> bool:
 
 
 def test_new_messages_are_told_apart(model: Model) -> None:
-    assert {v.label for v in filter.judge(model, NEW["spam"])} == {"spam"}
-    assert {v.label for v in filter.judge(model, NEW["ham"])} == {"ham"}
+    assert {v.label for v in filter.classify(model, NEW["spam"])} == {"spam"}
+    assert {v.label for v in filter.classify(model, NEW["ham"])} == {"ham"}
 
 
 def test_training_is_learning_one_by_one(model: Model) -> None:
@@ -53,11 +53,13 @@ def test_training_is_learning_one_by_one(model: Model) -> None:
 
 
 def test_leave_one_out_is_what_forgetting_the_message_gives() -> None:
-    model, left_out = filter.train(HAM, SPAM)
+    model, held_out = filter.train(HAM, SPAM)
     for documents, kind, first in ((HAM, "ham", 0), (SPAM, "spam", 120)):
         for n in (0, 17, 119):
             without = filter.unlearn(model, [documents[n]], kind)
-            assert filter.judge(without, [documents[n]])[0].probability == pytest.approx(left_out[first + n], rel=1e-9)
+            assert filter.classify(without, [documents[n]])[0].probability == pytest.approx(
+                held_out[first + n], rel=1e-9
+            )
 
 
 def test_what_is_forgotten_was_never_there(model: Model) -> None:
@@ -92,16 +94,16 @@ def test_the_strongest_tokens(model: Model) -> None:
 
 
 def test_nothing_known_is_unsure_and_says_so(model: Model) -> None:
-    (verdict,) = filter.judge(model, ["aardvark"])
-    assert str(verdict) == "unsure 0.5000 (no known word)"
-    (verdict,) = filter.judge(model, [""])
+    (verdict,) = filter.classify(model, ["aardvark"])
+    assert str(verdict) == "unsure 0.5000 (no known token)"
+    (verdict,) = filter.classify(model, [""])
     assert verdict.label == "unsure"
 
 
 def test_one_class_alone_decides_nothing() -> None:
     only = filter.learn(filter.empty(), SPAM, "spam")
-    assert {(v.label, v.probability) for v in filter.judge(only, SPAM)} == {("unsure", 0.5)}
-    assert filter.judge(filter.empty(), SPAM[:1])[0].label == "unsure"
+    assert {(v.label, v.probability) for v in filter.classify(only, SPAM)} == {("unsure", 0.5)}
+    assert filter.classify(filter.empty(), SPAM[:1])[0].label == "unsure"
 
 
 def test_thresholds() -> None:
@@ -124,15 +126,15 @@ def test_a_filter_is_an_ordinary_model_file(model: Model, tmp_path) -> None:
     again = storage.read(tmp_path / "mail.tally")
     assert filter.adopted(again) is again
     assert same(again, model)
-    assert filter.judge(again, NEW["ham"]) == filter.judge(model, NEW["ham"])
+    assert filter.classify(again, NEW["ham"]) == filter.classify(model, NEW["ham"])
     assert "clues" in storage.summary(again)
 
 
 def test_other_models_are_no_filters(model: Model) -> None:
     other = Model(Settings({"gaussian": Gaussian()}), Tally.of(np.array([[1.0], [2.0]]), ["ham", "spam"], Gaussian()))
-    with pytest.raises(ModelFileError, match="none of mail"):
+    with pytest.raises(ModelFileError, match="not a mail filter"):
         filter.adopted(other)
-    with pytest.raises(ModelFileError, match="none of mail"):
+    with pytest.raises(ModelFileError, match="not a mail filter"):
         filter.adopted(replace(model, tally=replace(model.tally, blocks={})))
 
 
@@ -154,10 +156,10 @@ def test_evaluation_counts_what_became_of_the_messages() -> None:
     assert found.spam == {"spam": 2, "unsure": 1, "ham": 1}
     assert found.ham == {"spam": 1, "unsure": 1, "ham": 1}
     assert (found.recall, found.false_positives, found.unsure, found.accuracy) == (0.5, 1, 2, 4 / 7)
-    assert "recall 0.500 with 1 false positive; accuracy at one half 0.5714" in str(found)
+    assert "recall 0.500 with 1 false positive; accuracy at threshold 0.5: 0.5714" in str(found)
 
 
 def test_the_example_mailbox_is_learned() -> None:
     spam, ham = ([document(p.read()) for p in places([datasets.mailbox(kind)])] for kind in ("spam", "ham"))
-    _, left_out = filter.train(ham, spam)
-    assert ((left_out > 0.5) == ([False] * 12 + [True] * 12)).mean() > 0.9
+    _, held_out = filter.train(ham, spam)
+    assert ((held_out > 0.5) == ([False] * 12 + [True] * 12)).mean() > 0.9

@@ -78,18 +78,18 @@ def test_features_of_words_and_records() -> None:
 
 
 def test_the_waterfall_ends_at_the_total(tennis: NaiveBayes) -> None:
-    told = tennis.explain(DAY)
-    ax = plots.evidence(told)
+    found = tennis.explain(DAY)
+    ax = plots.evidence(found)
     bars = ax.patches
     assert [round(b.get_width(), 9) for b in bars] == [
-        round(v, 9) for v in (told.prior, *(e.log_odds for e in told.evidence))
+        round(v, 9) for v in (found.prior, *(e.log_odds for e in found.evidence))
     ]
     for before, after in pairwise(bars):
         assert after.get_x() == pytest.approx(before.get_x() + before.get_width())
-    assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(told.total)
+    assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(found.total)
     assert "log odds of no against yes" in ax.get_xlabel()
     few = plots.evidence(tennis, DAY, most=2)
-    assert few.patches[-1].get_x() + few.patches[-1].get_width() == pytest.approx(told.total)
+    assert few.patches[-1].get_x() + few.patches[-1].get_width() == pytest.approx(found.total)
     assert few.get_yticklabels()[-1].get_text() == "2 others"
 
 
@@ -97,7 +97,7 @@ def test_evidence_of_a_bare_model_and_of_the_impossible(tennis: NaiveBayes) -> N
     assert plots.evidence(tennis.model_, DAY).get_xlabel() == plots.evidence(tennis, DAY).get_xlabel()
     sure = NaiveBayes(classical=True, alpha=0).fit(TENNIS, PLAYED)
     plots.evidence(sure, {"outlook": "overcast"}).figure.canvas.draw()
-    with pytest.raises(DataError, match="of one row"):
+    with pytest.raises(DataError, match="pass the row"):
         plots.evidence(tennis)
 
 
@@ -126,7 +126,7 @@ def test_reliability_and_confusion(gaussian: GaussianNB) -> None:
     np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), [b.accuracy for b in judged.reliability])
     ax = plots.confusion(gaussian, (X, Y))
     assert sorted(float(t.get_text()) for t in ax.texts) == sorted(judged.confusion.ravel().tolist())
-    with pytest.raises(DataError, match="rows that the model learned"):
+    with pytest.raises(DataError, match="training data"):
         plots.confusion(gaussian)
 
 

@@ -24,6 +24,7 @@ if os.environ.get("CI") != "true":
 from starlette.testclient import TestClient
 
 from tallybayes.serve import create_app
+from tallybayes.serve.routes import ROUTES
 from tallybayes.serve.store import Entry
 
 TOKEN = "a-token-of-sufficient-length"
@@ -77,9 +78,9 @@ def test_a_row_of_which_nothing_is_known(path: Path, fitted: NaiveBayes) -> None
 
 def test_explain_and_evaluate(path: Path, fitted: NaiveBayes) -> None:
     http = client(path)
-    told = http.post("/models/penguins/explain", json={"row": ROW}).json()
-    assert told["total"] == pytest.approx(fitted.explain(known(fitted, ROW)).total)
-    assert told["work"][0]["what"] == "P(class)"
+    explained = http.post("/models/penguins/explain", json={"row": ROW}).json()
+    assert explained["total"] == pytest.approx(fitted.explain(known(fitted, ROW)).total)
+    assert explained["work"][0]["what"] == "P(class)"
     table = datasets.penguins()
     species = table.pop("species")
     judged = http.post("/models/penguins/evaluate", json={"columns": table, "labels": species}).json()
@@ -113,15 +114,31 @@ def test_what_is_served(path: Path) -> None:
     assert "/models/{name}/predict" in http.get("/openapi.json").json()["paths"]
 
 
+@pytest.mark.parametrize("learn", [False, True])
+def test_the_application_and_its_documentation_have_the_routes_of_the_table(path: Path, learn: bool) -> None:
+    http = client(path, learn=learn, token=TOKEN)
+    described, docs = http.get("/openapi.json").json()["paths"], http.get("/docs").text
+    for route in ROUTES:
+        in_api = not route.is_page and (learn or not route.changes)
+        assert (route.method.lower() in described.get(route.path, {})) == in_api
+        assert (f"{route.method} {route.path}</code>" in docs) == in_api
+        assert route.handler.__doc__
+        if in_api:
+            assert described[route.path][route.method.lower()]["description"] == route.handler.__doc__
+        found = http.request(route.method, route.path.replace("{name}", "penguins"))
+        assert (found.status_code == 404) == (route.changes and not learn)
+    assert len(described) == sum(not route.is_page and (learn or not route.changes) for route in ROUTES)
+
+
 BAD = {
-    "no JSON": (400, b"{", "no JSON"),
-    "NaN": (400, b'{"row": {"bill_length_mm": NaN}}', "no JSON"),
+    "no JSON": (400, b"{", "not valid JSON"),
+    "NaN": (400, b'{"row": {"bill_length_mm": NaN}}', "not valid JSON"),
     "a list": (422, b"[1]", "the body must be"),
     "nothing": (422, b"{}", "the body must be"),
     "two forms": (422, b'{"row": {}, "rows": []}', "the body must be"),
     "no rows": (422, b'{"rows": []}', "no row"),
     "an unknown field": (422, b'{"row": {}, "path": "/etc/passwd"}', "unknown field 'path'"),
-    "an unknown column": (422, b'{"row": {"wingspan": 3}}', "the model never saw column 'wingspan'"),
+    "an unknown column": (422, b'{"row": {"wingspan": 3}}', "the model was not trained with column 'wingspan'"),
     "text for a number": (422, b'{"row": {"body_mass_g": "heavy"}}', "was learned as numbers, but holds text"),
     "a list in a cell": (422, b'{"row": {"body_mass_g": [1]}}', "column 'body_mass_g' holds a list"),
     "rows that are no objects": (422, b'{"rows": [1, 2]}', "a list of objects"),
@@ -146,7 +163,7 @@ def test_what_is_not_there_and_what_is_too_much(path: Path) -> None:
     assert "there is no model 'emus'" in http.post("/models/emus/predict", json={"row": {}}).json()["detail"]
     assert http.post("/models/penguins/predict", json={"rows": [{}] * 6}).status_code == 422
     assert http.post("/models/penguins/predict", json={"rows": [ROW] * 90}).status_code == 413
-    stream = (b'{"row": {' + b" " * 500 for _ in range(10))  # no length is told
+    stream = (b'{"row": {' + b" " * 500 for _ in range(10))  # without a length
     sent = http.post("/models/penguins/predict", content=stream, headers={"Content-Type": "application/json"})
     assert sent.status_code == 413
     assert http.post("/models/penguins/predict", data={"row": "x"}).status_code == 415
@@ -207,11 +224,45 @@ def test_what_is_learned_is_on_the_disk_and_can_be_taken_back(path: Path, fitted
     never = http.post("/models/penguins/unlearn", json={"row": ROW, "label": "Emperor"}, headers=BEARER)
     assert never.status_code == 409
     assert load(path).class_count_.sum() == 344
-    strange = http.post(
+    invalid = http.post(
         "/models/penguins/update", json={"row": {"body_mass_g": "x"}, "label": "Gentoo"}, headers=BEARER
     )
-    assert strange.status_code == 422
+    assert invalid.status_code == 422
     assert load(path).class_count_.sum() == 344
+
+
+def bag() -> NaiveBayes:
+    table = {"bread": [3, 0, 2, 1], "salt": [0, 4, 1, 3]}
+    return NaiveBayes(family={"bread": "multinomial", "salt": "multinomial"}, classical=True).fit(table, list("abab"))
+
+
+def penguins() -> NaiveBayes:
+    return NaiveBayes(classical=True).fit(datasets.penguins(), target="species")
+
+
+REFUSED = {
+    "a level that was never learned": (penguins, "unlearn", {"island": "Nowhere"}, "Adelie"),
+    "a class that was never learned": (penguins, "unlearn", {"island": "Dream"}, "Emperor"),
+    "more rows than were learned": (penguins, "unlearn", {"year": 1850.0}, "Adelie"),
+    "text for a number": (penguins, "update", {"body_mass_g": "heavy"}, "Adelie"),
+    "a bag without one of its columns": (bag, "update", {"bread": 1}, "a"),
+    "a negative count in a bag": (bag, "update", {"bread": -1, "salt": 1}, "a"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_service_refuses_with_the_words_of_the_library(name: str, tmp_path: Path) -> None:
+    make, verb, row, label = REFUSED[name]
+    model = make()
+    model.save(tmp_path / "model.tally")
+    whole = row if make is bag else known(model, row)
+    with pytest.raises(TallybayesError) as refused:
+        (model.partial_fit if verb == "update" else model.unlearn)([whole], [label])
+    http = client(tmp_path / "model.tally", learn=True, token=TOKEN)
+    answer = http.post(f"/models/model/{verb}", json={"row": row, "label": label}, headers=BEARER)
+    assert answer.status_code in (409, 422)
+    assert answer.json()["detail"] == " ".join(str(refused.value).split())
 
 
 def test_writers_take_turns(path: Path) -> None:
@@ -235,7 +286,7 @@ def test_writers_take_turns(path: Path) -> None:
 def test_a_model_is_read_again_and_a_broken_one_is_not(
     path: Path, fitted: NaiveBayes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tallybayes.serve.store.LOOK", 0.0)
+    monkeypatch.setattr("tallybayes.serve.store.CHECK", 0.0)
     http = client(path)
     before = http.post("/models/penguins/predict", json={"row": ROW}).json()
     fitted.with_prior({"Adelie": 0.98, "Chinstrap": 0.01, "Gentoo": 0.01}).save(tmp_path / "other.tally")
@@ -259,7 +310,7 @@ def test_requests_during_a_reload_get_one_model_or_the_other(path: Path, fitted:
 
     def ask() -> None:
         while not stop.is_set():
-            entry.looked = 0.0
+            entry.checked = 0.0
             seen.add(float(entry.current().model.tally.class_weight.sum()))
 
     thread = threading.Thread(target=ask)

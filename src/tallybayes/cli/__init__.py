@@ -13,9 +13,9 @@ from tallybayes.errors import SettingError, TallybayesError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 fine, 1 the data is at fault, 2 usage, 130 interrupted.
+    """Run the command line and return its exit code: 0 success, 1 error, 2 wrong usage, 130 interrupted.
 
-    The commands of the spam filter have the codes of filters: 0 spam (or fine), 1 ham, 2 unsure, 3 any error.
+    The commands of the spam filter have the codes of filters: 0 spam (or success), 1 ham, 2 unsure, 3 any error.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     is_mail = next((word for word in arguments if not word.startswith("-")), "") == "mail"
@@ -30,33 +30,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         refuse_overwriting(options)
         code = import_module(f"tallybayes.cli.{MODULES[options.command]}").run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader (head, less) has seen enough; nothing is left to be written at exit either
+    except BrokenPipeError:  # the reader (head, less) has stopped; nothing may be written at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("tallybayes: interrupted; nothing was written", file=sys.stderr)
         return 130
     except Exception as error:
         expected = isinstance(error, (TallybayesError, OSError))
-        if options.debug or not (expected or is_mail):  # a delivery would take the code of a traceback for ham
+        if options.debug or not (expected or is_mail):  # a delivery would read the exit code of a traceback as ham
             raise
-        print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{said(error)}", file=sys.stderr)
+        print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{message_of(error)}", file=sys.stderr)
         return 3 if is_mail else 1
     return code or 0
 
 
 def refuse_overwriting(options: argparse.Namespace) -> None:
-    """A slip should not cost the file that is read: only a model is changed in place."""
+    """Refuse to write over a file that is read; only a model is changed in place."""
     out = getattr(options, "output", None)
     if out in (None, "-") or not os.path.isfile(out):
         return
     read = ["data"] if options.command in ("update", "unlearn") else ["data", "model"]
     for path in (getattr(options, name, None) for name in read):
         if path is not None and os.path.isfile(path) and os.path.samefile(path, out):
-            raise SettingError(f"{out} is read by this command and would be written over; name another file with -o")
+            raise SettingError(f"{out} is read by this command and would be overwritten; give another file with -o")
 
 
-def said(error: Exception) -> str:
-    """What an error says, in one paragraph."""
+def message_of(error: Exception) -> str:
+    """The message of an error, in one paragraph."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split())

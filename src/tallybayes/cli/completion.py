@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _flags(name: str) -> list[tuple[str, str]]:
-    """The long options of a command and what they say."""
+    """The long options of a command and their help."""
     (choices,) = (a.choices for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     actions = [action for action in choices[name]._actions if action.help is not argparse.SUPPRESS]
     return [(text, action.help or "") for action in actions for text in action.option_strings if text.startswith("--")]
@@ -42,12 +42,12 @@ def _flags(name: str) -> list[tuple[str, str]]:
 
 def _fish(flags: dict[str, list[tuple[str, str]]]) -> list[str]:
     lines = [
-        f"complete -c tallybayes -n __fish_use_subcommand -f -a {name} -d {_quoted(says)}"
-        for name, (says, _) in COMMANDS.items()
+        f"complete -c tallybayes -n __fish_use_subcommand -f -a {name} -d {_quoted(summary)}"
+        for name, (summary, _) in COMMANDS.items()
     ]
     for name, of in flags.items():
         seen = f"'__fish_seen_subcommand_from {name}'"
-        lines += [f"complete -c tallybayes -n {seen} -l {flag[2:]} -d {_quoted(says)}" for flag, says in of]
+        lines += [f"complete -c tallybayes -n {seen} -l {flag[2:]} -d {_quoted(summary)}" for flag, summary in of]
     return lines
 
 

@@ -1,4 +1,4 @@
-"""``tallybayes demo``: the tennis example, learned, shown and worked out."""
+"""``tallybayes demo``: the tennis example, with its tables and one prediction worked out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = {"outlook": "sunny", "temperature": "cool", "humidity": "high", "wind": "s
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn the table and print what was learned."""
+    """Learn the table and print the model and one prediction."""
     if not 0 <= options.alpha < float("inf"):
         raise SettingError(f"--alpha must be a number of at least 0, not {options.alpha:g}")
     model = learn_tennis(options.alpha)
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     show(model, work, screen := Screen(highlight=False))
     if options.plot:
         screen.print()
-        waterfall(drawn(model, day), screen)
+        waterfall(explained(model, day), screen)
 
 
 def learn_tennis(alpha: float) -> Model:
@@ -48,8 +48,8 @@ def learn_tennis(alpha: float) -> Model:
     return Model(Settings({family.name: family}), Tally.of(table, played, family, names=list(days)))
 
 
-def drawn(model: Model, day: dict[str, str]) -> Explanation:
-    """The same day as evidence."""
+def explained(model: Model, day: dict[str, str]) -> Explanation:
+    """The evidence of the day."""
     places = {name: block.columns for name, block in model.tally.blocks.items()}
     values = {**dict.fromkeys(model.schema.names), **day}
     return explain(model, TableBatch(model.schema, read_table([values]), places), values)
@@ -66,7 +66,7 @@ def show(model: Model, work: Worked, console: Console) -> None:
     """Print the tables and the worked prediction."""
     classes = [str(label) for label in model.schema.classes]
     days = model.tally.class_weight.sum()
-    console.print(f"[bold]Will they play tennis?[/] Learned from {days:g} days, one pass.\n")
+    console.print(f"[bold]Will they play tennis?[/] Learned from {days:g} days in one pass.\n")
     for ratio, label in zip(prior_ratios(model), classes, strict=True):
         console.print(f"  P(play={label}) = {ratio} = {float(ratio):.3f}")
     console.print()
@@ -78,7 +78,7 @@ def show(model: Model, work: Worked, console: Console) -> None:
     console.print(learned)
 
     day = ", ".join(f"{factor.column}={factor.value}" for factor in work.factors)
-    console.print(f"[bold]One day worked out:[/] {day}\n")
+    console.print(f"[bold]One prediction worked out:[/] {day}\n")
     steps = Table("", *classes, box=box.SIMPLE_HEAD)
     steps.add_row("P(play)", *map(str, work.prior))
     for factor in work.factors:
@@ -90,6 +90,6 @@ def show(model: Model, work: Worked, console: Console) -> None:
     certainty = max(work.posterior)
     console.print(f"  so [bold]play={work.best}[/] with probability {certainty:.3f}.")
     if work.evidence == 0:
-        console.print("  No class allows this day (a count of zero vetoes it): this is the prior. Try --alpha 1.")
+        console.print("  No class allows this day (a zero count excludes it), so the prior is shown. Try --alpha 1.")
     elif 0.0 in work.joint:
-        console.print("  A count of zero vetoes a class outright; --alpha 1 (Laplace) softens it.")
+        console.print("  A zero count excludes a class; --alpha 1 (Laplace smoothing) avoids it.")

@@ -1,4 +1,4 @@
-"""Pictures of a prediction in letters: a waterfall from the prior to the posterior, for any terminal."""
+"""Charts of a prediction in characters: a waterfall from the prior to the posterior, for any terminal."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tallybayes.core.schema import Level
 from tallybayes.inspection.explain import Evidence, Explanation, shown
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-LEAST = 24  # letters of a picture, however narrow the terminal
-FOR, AGAINST = "blue", "yellow"  # told apart by those who do not see all colours, on light and on dark ground
+LEAST = 24  # characters of a chart, however narrow the terminal
+FOR, AGAINST = "blue", "yellow"  # safe for colour-vision deficiency, on light and on dark backgrounds
 
 
-def waterfall(told: Explanation, screen: Screen, most: int = 15) -> None:
-    """Draw what each column adds to the log odds, each bar beginning where the last one ended.
+def waterfall(explanation: Explanation, screen: Screen, most: int = 15) -> None:
+    """Draw the log odds that each column adds, each bar beginning where the last one ended.
 
     Parameters
     ----------
-    told : Explanation
+    explanation : Explanation
     screen : Screen
     most : int
-        Columns to draw, the strongest; the rest is put together.
+        Columns to draw, the strongest; the rest is summed up.
     """
-    steps = [("prior", told.prior), *((_named(e), e.log_odds) for e in told.evidence if e.log_odds)]
+    steps = [("prior", explanation.prior), *((_named(e), e.log_odds) for e in explanation.evidence if e.log_odds)]
     if len(steps) > most + 1:
         rest = steps[most + 1 :]
         steps = [*steps[: most + 1], (f"{len(rest)} others", math.fsum(odds for _, odds in rest))]
@@ -36,7 +36,7 @@ def waterfall(told: Explanation, screen: Screen, most: int = 15) -> None:
         ends.append(ends[-1] + (odds if math.isfinite(odds) else 0.0))
     low, high = min(ends), max(ends)
     scale = (room - 1) / ((high - low) or 1.0)
-    screen.print(f"log odds of {told.label} against {told.against}", markup=False)
+    screen.print(f"log odds of {explanation.label} against {explanation.against}", markup=False)
     for (name, odds), start, end in zip(steps, ends, ends[1:], strict=False):
         a, b = sorted(((start - low) * scale, (end - low) * scale))
         bar = _bar(a, b) if odds > 0 else " " * round(a) + "░" * max(1, round(b) - round(a))
@@ -46,7 +46,7 @@ def waterfall(told: Explanation, screen: Screen, most: int = 15) -> None:
         screen.print(line)
     zero = round((0.0 - low) * scale)
     screen.print(Text(f"  {'':{wide}} {'':8} {' ' * zero}╵ 0"))
-    chances(told.posterior, screen)
+    chances(explanation.posterior, screen)
 
 
 def chances(posterior: dict[Level, float], screen: Screen, most: int = 8) -> None:
@@ -61,7 +61,7 @@ def chances(posterior: dict[Level, float], screen: Screen, most: int = 8) -> Non
 
 
 def _bar(start: float, end: float) -> str:
-    """A bar from one place to another; its right end is drawn in eighths of a letter."""
+    """A bar from one place to another; its right end is drawn in eighths of a character."""
     first = round(start)
     full, part = divmod(max(1, round(8 * (end - first))), 8)
     return " " * first + "█" * full + EIGHTHS[part].strip()

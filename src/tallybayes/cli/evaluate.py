@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from tallybayes.cli.screen import console, judged_rows, notes, opened, print_json, read_model
-from tallybayes.inspection.evaluate import score
+from tallybayes.cli.screen import console, evaluation_rows, notes, opened, print_json, read_model
+from tallybayes.inspection.metrics import score
 
-MOST_ROWS = 1_000_000  # beyond which rows are drawn: their probabilities are held in memory
+MOST_ROWS = 1_000_000  # beyond which rows are sampled: their probabilities are held in memory
 
 
 def run(options: argparse.Namespace) -> None:
-    """Predict the labels of rows and hold them against the true ones."""
+    """Predict the labels of rows and compare them with the true ones."""
     model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
-        rows = judged_rows(file, model, options, MOST_ROWS)
+        rows = evaluation_rows(file, model, options, MOST_ROWS)
         assert rows.labels is not None
         assert rows.labels.codes is not None
         log_posterior = model.log_posterior(rows)
-    judged = score(log_posterior, rows.labels.codes, model.schema.classes, rows.labels.weight)
+    evaluation = score(log_posterior, rows.labels.codes, model.schema.classes, rows.labels.weight)
     if options.json:
-        print_json(judged.as_dict())
+        print_json(evaluation.as_dict())
     else:
-        console().print(str(judged))
+        console().print(str(evaluation))

@@ -23,7 +23,7 @@ from tallybayes.inspection.explain import FAINT, Step, explain, steps
 def run(options: argparse.Namespace) -> None:
     """Explain a row of a file, or one that was typed."""
     model, _ = read_model(options.model)
-    options.hole = []
+    options.missing_value = []
     table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
     places = {name: block.columns for name, block in model.tally.blocks.items()}
     row, values = TableBatch(model.schema, table, places), table.row(0)
@@ -71,7 +71,7 @@ def _row(model: Model, options: argparse.Namespace) -> Table:
 
 
 def _chart(text: str, screen: Screen) -> None:
-    """The bars of an explanation: what speaks for the class in green, what speaks against it in red."""
+    """The bars of an explanation: evidence for the class in green, against it in red."""
     for line in text.splitlines():
         screen.print(line, style="green" if line.endswith("█") else "red" if line.endswith("░") else None)
 
@@ -79,7 +79,7 @@ def _chart(text: str, screen: Screen) -> None:
 def _marked(pieces: Sequence[tuple[str, float]], screen: Screen) -> None:
     """The text itself, its words in the same colours, the strongest in bold."""
     largest = max((abs(amount) for _, amount in pieces), default=0.0)
-    if not largest or not screen.is_terminal:  # without colours it would be the text once more
+    if not largest or not screen.is_terminal:  # without colours it would only repeat the text
         return
     shown = Text()
     for piece, amount in pieces:
@@ -106,15 +106,15 @@ def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], 
     shifted = [math.exp(log - top) if top > -math.inf else 0.0 for log in joint]
     total = math.fsum(shifted)
     grid.add_row("= log P(row, class)", *(f"{log:.4f}" for log in joint))
-    grid.add_row("exp, the largest taken off", *(f"{value:.4g}" for value in shifted))
+    grid.add_row("exp(log − largest)", *(f"{value:.4g}" for value in shifted))
     if total:
         grid.add_row(f"÷ their sum {total:.4g}", *(f"{value / total:.4f}" for value in shifted))
     if model.settings.calibration is not None or not total:
-        how = "calibrated" if total else "no class allows the row: the prior"
+        how = "calibrated" if total else "no class allows the row: prior"
         grid.add_row(how, *(f"{p:.4f}" for p in posterior.values()))
     screen.soft_wrap = False
     whole = screen.measure(grid, options=screen.options.update(max_width=100_000)).maximum
-    screen.width = max(screen.width, whole)  # a line that wraps is better than a figure that is cut short
+    screen.width = max(screen.width, whole)  # a wrapped line is better than a truncated number
     screen.print(grid)
     best = max(posterior, key=lambda label: posterior[label])
-    screen.print(f"  so {best} with probability {posterior[best]:.4f}.")
+    screen.print(f"  prediction: {best} with probability {posterior[best]:.4f}")

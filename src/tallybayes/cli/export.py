@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> None:
     model, _ = read_model(options.model)
     if options.command == "export" and options.to == "onnx":
         if options.output == "-":
-            raise SettingError("an ONNX graph is no text: name a file with -o")
+            raise SettingError("an ONNX graph is binary: give a file with -o")
         made = export.to_onnx(model, options.missing_text).SerializeToString()
     else:
         made = _text(model, options).encode()

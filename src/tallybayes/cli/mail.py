@@ -1,4 +1,4 @@
-"""``tallybayes mail``: the spam filter. Parse, call, print; a delivery waits for it, so little is imported."""
+"""``tallybayes mail``: the spam filter. Parse, call, print; few imports, as deliveries wait for it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tallybayes.errors import DataError
 from tallybayes.mail.boxes import Loose, Place, places, split
 from tallybayes.mail.html import check_installed
 
-AT_ONCE = 500  # messages that are judged at a time
+AT_ONCE = 500  # messages that are classified at a time
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run one of the commands of the filter and answer its exit code."""
+    """Run one of the commands of the filter and return its exit code."""
     check_installed()
     commands: dict[str, Callable[[argparse.Namespace], int | None]] = {
         "train": train,
@@ -43,7 +43,7 @@ def train(options: argparse.Namespace) -> None:
     """Learn messages and write a new filter."""
     path = options.output or _database(options)
     if os.path.exists(path) and not options.replace:
-        raise DataError(f"{path} exists; mail learn adds messages to it, --replace starts anew")
+        raise DataError(f"{path} exists; mail learn adds messages to it, --replace overwrites it")
     ham, spam = (_messages(paths, options) for paths in (options.ham, options.spam))
     from tallybayes.mail.reading import documents
 
@@ -51,25 +51,25 @@ def train(options: argparse.Namespace) -> None:
         from tallybayes.mail import database, filter
 
         batch = filter.rows(found, ["ham"] * len(ham) + ["spam"] * len(spam))
-    model, left_out = filter.trained(batch)
+    model, probabilities = filter.trained(batch)
     database.create(model, path, options.wait)
     from tallybayes.mail.evaluation import MailEvaluation
 
-    judged = MailEvaluation.of_probabilities(left_out[len(ham) :].tolist(), left_out[: len(ham)].tolist())
+    evaluation = MailEvaluation.of_probabilities(probabilities[len(ham) :].tolist(), probabilities[: len(ham)].tolist())
     record = {
         "messages": {"ham": len(ham), "spam": len(spam)},
         "tokens": len(model.schema.columns[0].levels or ()),
-        "leave_one_out": judged.as_dict(),
+        "leave_one_out": evaluation.as_dict(),
         "database": str(path),
     }
-    told = f"{record['tokens']:,} tokens of {len(spam):,} spam and {len(ham):,} ham; each message judged by the others:"
-    _tell(record, f"{told}\n{judged}\nwritten to {path}", options)
+    learned = f"{record['tokens']:,} tokens of {len(spam):,} spam and {len(ham):,} ham; performance by leave-one-out:"
+    _print(record, f"{learned}\n{evaluation}\nwritten to {path}", options)
 
 
 def classify(options: argparse.Namespace) -> int:
-    """Tell spam from ham; the exit code tells it, too."""
+    """Classify messages; the exit code is the verdict."""
     messages = _messages(options.files, options)
-    found = _judged(messages, options)
+    found = _verdicts(messages, options)
     for message, verdict in zip(messages, found, strict=True):
         if options.json:
             print(json.dumps({"message": str(message)} | verdict.as_dict(), ensure_ascii=False))
@@ -90,7 +90,7 @@ def mark(options: argparse.Namespace) -> int:
     raw = sys.stdin.buffer.read() if given == "-" else Place(given).read()
     passed = raw
     try:
-        verdict = _judged([Loose(given, raw)], options)[0]
+        verdict = _verdicts([Loose(given, raw)], options)[0]
         passed = marked(raw, str(verdict))
     finally:  # whatever happened, no mail is lost
         sys.stdout.buffer.write(passed)
@@ -99,7 +99,7 @@ def mark(options: argparse.Namespace) -> int:
 
 
 def change(options: argparse.Namespace) -> None:
-    """Learn, forget, or correct messages."""
+    """Learn, unlearn or move messages."""
     found = _documents(_messages(options.files, options), options)
     from tallybayes.mail import database, filter
 
@@ -115,9 +115,9 @@ def change(options: argparse.Namespace) -> None:
     model = database.update(path, changes[options.mail_command], options.wait)
     ham, spam = model.tally.class_weight.tolist()
     record = {"messages": len(found), "label": label, "learned": {"ham": ham, "spam": spam}, "database": str(path)}
-    did = {"learn": f"learned as {label}", "unlearn": f"no longer {label}", "move": f"moved to {label}"}
+    did = {"learn": f"learned as {label}", "unlearn": f"unlearned as {label}", "move": f"moved to {label}"}
     count = f"{len(found):,} message{'' if len(found) == 1 else 's'}"
-    _tell(record, f"{count} {did[options.mail_command]}; {path} holds {spam:,.0f} spam and {ham:,.0f} ham", options)
+    _print(record, f"{count} {did[options.mail_command]}; {path} holds {spam:,.0f} spam and {ham:,.0f} ham", options)
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -131,20 +131,20 @@ def explain(options: argparse.Namespace) -> None:
     case = filter.explain(database.read(_database(options)), document(message.read()), _thresholds(options))
     lines = [f"{case.verdict}: {len(case.clues)} clues of {case.verdict.known} known tokens", *_table(case.clues)]
     lines.append(
-        f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} since clues repeat each other"
+        f"total {case.total:+.2f} nats for spam, divided by {case.temperature:.2f} (temperature: clues are correlated)"
     )
-    _tell(case.as_dict(), "\n".join(lines), options)
+    _print(case.as_dict(), "\n".join(lines), options)
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """Hold the filter against messages whose kind is known."""
+    """Evaluate the filter on messages whose class is known."""
     ham, spam = _both(options)
     from tallybayes.mail import database, filter
     from tallybayes.mail.evaluation import MailEvaluation
 
     model, thresholds = database.read(_database(options)), _thresholds(options)
-    found = MailEvaluation.of(filter.judge(model, spam, thresholds), filter.judge(model, ham, thresholds))
-    _tell(found.as_dict(), str(found), options)
+    found = MailEvaluation.of(filter.classify(model, spam, thresholds), filter.classify(model, ham, thresholds))
+    _print(found.as_dict(), str(found), options)
 
 
 def top(options: argparse.Namespace) -> None:
@@ -155,14 +155,14 @@ def top(options: argparse.Namespace) -> None:
 
     found = filter.top(database.read(_database(options)), options.n)
     lines = [line for label, clues in found.items() for line in (label, *_table(clues))]
-    _tell({label: [asdict(clue) for clue in clues] for label, clues in found.items()}, "\n".join(lines), options)
+    _print({label: [asdict(clue) for clue in clues] for label, clues in found.items()}, "\n".join(lines), options)
 
 
 # ---------------------------------------------------------------------------------------------- what they share
 
 
 def _messages(paths: Sequence[str], options: argparse.Namespace) -> list[Place | Loose]:
-    """The messages that were named."""
+    """The messages of the given paths."""
     found: list[Place | Loose] = []
     for path in paths:
         if path == "-":
@@ -179,7 +179,7 @@ def _documents(messages: Sequence[Place | Loose], options: argparse.Namespace) -
     from tallybayes.mail.reading import documents
 
     with documents(messages, options.jobs) as found:
-        import tallybayes.mail.database  # noqa: F401  what comes next, while other processes read
+        import tallybayes.mail.database  # noqa: F401  imported while other processes read
 
         return list(found)
 
@@ -191,17 +191,17 @@ def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     return found[: len(ham)], found[len(ham) :]
 
 
-def _judged(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[Any]:
+def _verdicts(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[Any]:
     from tallybayes.mail.reading import documents
 
     with documents(messages, options.jobs) as found:
         from tallybayes.mail import database, filter
 
         model, thresholds = database.read(_database(options)), _thresholds(options)
-        judged: list[Any] = []
-        while some := list(islice(found, AT_ONCE)):  # judged while other processes read on
-            judged += filter.judge(model, some, thresholds)
-        return judged
+        verdicts: list[Any] = []
+        while some := list(islice(found, AT_ONCE)):  # classified while other processes read on
+            verdicts += filter.classify(model, some, thresholds)
+        return verdicts
 
 
 def _thresholds(options: argparse.Namespace) -> Any:
@@ -217,7 +217,7 @@ def _database(options: argparse.Namespace) -> str:
 
 
 def _table(clues: Sequence[Any]) -> list[str]:
-    """Clues as lines: how much each says for spam, and in how many messages of each kind it was."""
+    """Clues as lines: the evidence for spam of each, and the number of messages of each class with it."""
     if not clues:
         return ["  none"]
     wide = min(max(len(clue.token) for clue in clues), 48)
@@ -229,7 +229,7 @@ def _table(clues: Sequence[Any]) -> list[str]:
     return lines
 
 
-def _tell(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:
+def _print(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:
     print(json.dumps(record, indent=2, ensure_ascii=False) if options.json else text)
 
 

@@ -1,4 +1,4 @@
-"""What can be typed after ``tallybayes mail``."""
+"""The commands and options of ``tallybayes mail``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 def fill(parser: argparse.ArgumentParser) -> None:
     """Add the commands of the spam filter."""
     commands = parser.add_subparsers(dest="mail_command", metavar="COMMAND", required=True)
-    for name, (says, example, options) in COMMANDS.items():
+    for name, (summary, example, options) in COMMANDS.items():
         one = commands.add_parser(
             name,
-            help=says,
-            description=f"{says[0].upper()}{says[1:]}.",
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
             epilog=f"example: {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         options(one)
-        one.add_argument("--quiet", "-q", action="store_true", help="no notes")
+        one.add_argument("--quiet", "-q", action="store_true", help="print no notes")
         one.add_argument("--json", action="store_true", help="print the record as JSON")
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
@@ -53,13 +53,19 @@ def _kinds(parser: argparse.ArgumentParser) -> None:
 
 def _thresholds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spam-from", type=float, default=0.9, metavar="P", help="least probability of spam (0.9)")
-    parser.add_argument("--ham-below", type=float, default=0.1, metavar="P", help="below it a message is ham (0.1)")
+    parser.add_argument(
+        "--ham-below",
+        type=float,
+        default=0.1,
+        metavar="P",
+        help="a message with a lower probability of spam is ham (0.1)",
+    )
 
 
 def _train(parser: argparse.ArgumentParser) -> None:
     _kinds(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="the filter to write (the usual database)")
-    parser.add_argument("--replace", action="store_true", help="start anew where there is a filter already")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the filter to write (default: the database)")
+    parser.add_argument("--replace", action="store_true", help="overwrite an existing filter")
     _wait(parser)
 
 
@@ -69,7 +75,7 @@ def _classify(parser: argparse.ArgumentParser) -> None:
     _thresholds(parser)
     parser.add_argument("--header", action="store_true", help="pass the message on with a header X-Tallybayes")
     parser.add_argument(
-        "-e", "--exit-zero", action="store_true", help="exit with 0 whatever the verdict, as procmail's filters must"
+        "-e", "--exit-zero", action="store_true", help="exit with 0 for every verdict, as procmail requires of filters"
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="processes to read many messages with (one a core)")
 
@@ -77,7 +83,7 @@ def _classify(parser: argparse.ArgumentParser) -> None:
 def _change(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     for kind in ("spam", "ham"):
-        which.add_argument(f"--{kind}", dest="label", action="store_const", const=kind, help=f"they are {kind}")
+        which.add_argument(f"--{kind}", dest="label", action="store_const", const=kind, help=f"the messages are {kind}")
     _files(parser)
     _database(parser)
     _wait(parser)
@@ -86,7 +92,7 @@ def _change(parser: argparse.ArgumentParser) -> None:
 
 def _wait(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--wait", type=float, default=30.0, metavar="S", help="seconds to wait while another process changes it (30)"
+        "--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another process (30)"
     )
 
 
@@ -111,31 +117,31 @@ def _top(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "train": (
-        "learn messages whose kind is known, and write a new filter",
+        "learn labelled messages and write a new filter",
         "tallybayes mail train --spam ~/Maildir/.Junk --ham ~/Maildir ~/archive.mbox",
         _train,
     ),
     "classify": (
-        "tell spam from ham; exits with 0 for spam, 1 for ham, 2 if unsure, 3 after an error",
+        "classify messages; the exit code is 0 for spam, 1 for ham, 2 for unsure, 3 for an error",
         "tallybayes mail classify message.eml\n         tallybayes mail classify --header -e < message.eml",
         _classify,
     ),
     "learn": ("learn more messages", "tallybayes mail learn --spam < message.eml", _change),
     "unlearn": (
-        "forget messages, which were learned as spam or ham, exactly",
+        "unlearn messages exactly",
         "tallybayes mail unlearn --spam message.eml",
         _change,
     ),
     "move": (
-        "correct messages that were learned as the other kind",
+        "move messages that were learned as the other class",
         "tallybayes mail move --ham newsletter.eml",
         _change,
     ),
     "explain": ("show the clues for the verdict on a message", "tallybayes mail explain message.eml", _explain),
     "evaluate": (
-        "hold the filter against messages whose kind is known",
+        "evaluate the filter on labelled messages",
         "tallybayes mail evaluate --spam test/spam --ham test/ham",
         _evaluate,
     ),
-    "top": ("show the strongest tokens that were learned", "tallybayes mail top -n 10", _top),
+    "top": ("show the strongest tokens of each class", "tallybayes mail top -n 10", _top),
 }

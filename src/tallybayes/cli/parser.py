@@ -1,4 +1,4 @@
-"""What can be typed: every command with its options and an example. Nothing else is imported before it is needed."""
+"""Every command with its options and an example. Nothing else is imported before it is needed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
 MODULES: dict[str, str] = {}  # the module that runs a command
 
 
-def command(name: str, module: str, says: str, example: str) -> Callable[..., Callable[..., None]]:
-    """Add a command; the function that follows gives it its options."""
+def command(name: str, module: str, summary: str, example: str) -> Callable[..., Callable[..., None]]:
+    """Add a command; the decorated function adds its options."""
 
     def add(options: Callable[[argparse.ArgumentParser], None]) -> Callable[[argparse.ArgumentParser], None]:
         def filled(parser: argparse.ArgumentParser) -> None:
-            parser.description, parser.epilog = f"{says[0].upper()}{says[1:]}.", f"example: {example}"
+            parser.description, parser.epilog = f"{summary[0].upper()}{summary[1:]}.", f"example: {example}"
             options(parser)
 
-        COMMANDS[name], MODULES[name] = (says, filled), module
+        COMMANDS[name], MODULES[name] = (summary, filled), module
         return options
 
     return add
@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"tallybayes {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (says, fill) in COMMANDS.items():
-        one = commands.add_parser(name, help=says, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, (summary, fill) in COMMANDS.items():
+        one = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         fill(one)
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return top
@@ -73,10 +73,12 @@ def _model(parser: argparse.ArgumentParser) -> None:
 
 def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "data", metavar="DATA", help="CSV, TSV, Parquet, JSON lines or Arrow; a file, a 'pattern*', or - for the input"
+        "data",
+        metavar="DATA",
+        help="CSV, TSV, Parquet, JSON lines or Arrow; a file, a 'pattern*', or - for stdin",
     )
     parser.add_argument(
-        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
     )
 
 
@@ -89,69 +91,76 @@ def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
     )
 
 
-def _talk(parser: argparse.ArgumentParser, json: bool = True) -> None:
-    parser.add_argument("--quiet", "-q", action="store_true", help="no progress and no notes")
+def _printing(parser: argparse.ArgumentParser, json: bool = True) -> None:
+    parser.add_argument("--quiet", "-q", action="store_true", help="print no progress and no notes")
     if json:
         parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
 @command(
-    "train", "train", "learn a file, show what was learned and how good it is, and write the model",
+    "train", "train", "learn a file, show the model and its performance, and write it",
     "tallybayes train loans.csv --target paid --drop id --kind zip=category -o loans.tally",
 )  # fmt: skip
 def _train(parser: argparse.ArgumentParser) -> None:
     _data(parser)
     _labels(parser, required=True)
     parser.add_argument("-o", "--output", metavar="MODEL", help="write the model to this file")
-    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="leave a column out")
+    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to ignore")
     kinds = "numeric, category, boolean, count, text or ignored"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
-        "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="a distribution"
+        "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="the distribution of a column"
     )
-    parser.add_argument("--missing", choices=["ignore", "level"], default="ignore", help="what a missing category says")
-    parser.add_argument("--alpha", type=number_or_auto, help="pseudocount, or auto; otherwise levels are pooled")
     parser.add_argument(
-        "--classical", action="store_true", help="the textbook model: bell curves, pseudocount 1, no weights, no pairs"
+        "--missing",
+        choices=["ignore", "level"],
+        default="ignore",
+        help="a missing category is ignored, or a level of its own (ignore)",
+    )
+    parser.add_argument("--alpha", type=number_or_auto, help="pseudocount, or auto (default: hierarchical smoothing)")
+    parser.add_argument(
+        "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--prior", default="empirical", help="empirical, uniform, or label=p,label=p,… (empirical)")
-    parser.add_argument("--calibration", choices=["temperature", "isotonic"], help="make the probabilities honest")
-    parser.add_argument("--no-evaluation", action="store_true", help="only learn and write")
-    _talk(parser)
+    parser.add_argument(
+        "--calibration", choices=["temperature", "isotonic"], help="calibrate the probabilities by leave-one-out"
+    )
+    parser.add_argument("--no-evaluation", action="store_true", help="skip the evaluation")
+    _printing(parser)
 
 
 @command(
-    "predict", "predict", "write the predictions for a file, beside its rows",
-    "tallybayes predict loans.tally new.parquet -o answers.parquet --explain 3",
+    "predict", "predict", "predict the rows of a file",
+    "tallybayes predict loans.tally new.parquet -o predictions.parquet --explain 3",
 )  # fmt: skip
 def _predict(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
     parser.add_argument(
-        "--format", choices=["csv", "json", "parquet"], help="of the output, if its name does not say it"
+        "--format", choices=["csv", "json", "parquet"], help="of the output, if its suffix does not imply it"
     )
     parser.add_argument("--only", action="store_true", help="write the predictions without the rows")
     parser.add_argument(
         "--threshold", action="append", default=[], metavar="P or LABEL=P",
-        help="leave predictions below P empty; or predict LABEL as soon as it has P",
+        help="no prediction below probability P; or predict LABEL from probability P on",
     )  # fmt: skip
     parser.add_argument(
         "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
     )
     parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
-    _talk(parser, json=False)
+    _printing(parser, json=False)
 
 
 @command(
-    "evaluate", "evaluate", "hold a model against labelled rows",
+    "evaluate", "evaluate", "evaluate a model on labelled rows",
     "tallybayes evaluate loans.tally test.csv",
 )  # fmt: skip
 def _evaluate(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
     _labels(parser)
-    _talk(parser)
+    _printing(parser)
 
 
 @command(
@@ -163,10 +172,10 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("what", nargs="+", metavar="DATA or COLUMN=VALUE", help="a file, or the values of the row")
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
-    parser.add_argument("--against", metavar="LABEL", help="the class to compare with (the runner-up)")
-    parser.add_argument("--work", action="store_true", help="the calculation by hand, as in a lecture")
-    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
-    _talk(parser)
+    parser.add_argument("--against", metavar="LABEL", help="the class to compare with (default: the next likeliest)")
+    parser.add_argument("--work", action="store_true", help="show the calculation step by step")
+    parser.add_argument("--plot", action="store_true", help="draw the evidence as a waterfall chart")
+    _printing(parser)
 
 
 @command(
@@ -177,7 +186,7 @@ def _update(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
-    "unlearn", "change", "forget rows exactly, with a receipt", "tallybayes unlearn loans.tally withdrawn.csv",
+    "unlearn", "change", "unlearn rows exactly, with a receipt", "tallybayes unlearn loans.tally withdrawn.csv",
 )  # fmt: skip
 def _unlearn(parser: argparse.ArgumentParser) -> None:
     _changes(parser)
@@ -187,43 +196,43 @@ def _changes(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
     _labels(parser)
-    parser.add_argument("-o", "--output", metavar="MODEL", help="write to this file instead")
-    _talk(parser)
+    parser.add_argument("-o", "--output", metavar="MODEL", help="write to this file (default: MODEL)")
+    _printing(parser)
 
 
 @command(
-    "merge", "change", "put models of different rows together",
+    "merge", "change", "merge models of different rows",
     "tallybayes merge north.tally south.tally -o both.tally",
 )  # fmt: skip
 def _merge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="model files of the same columns")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file to write")
-    _talk(parser)
+    _printing(parser)
 
 
 @command(
-    "show", "show", "print what is in a model file", "tallybayes show loans.tally",
+    "show", "show", "print the content of a model file", "tallybayes show loans.tally",
 )  # fmt: skip
 def _show(parser: argparse.ArgumentParser) -> None:
     _model(parser)
-    _talk(parser)
+    _printing(parser)
 
 
 @command(
-    "report", "report", "write a page on a model: how good it is, what each column says, and a what-if",
+    "report", "report", "write a page on a model: performance, columns and a what-if form",
     "tallybayes report loans.tally --data loans.csv -o report.html",
 )  # fmt: skip
 def _report(parser: argparse.ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("--data", metavar="DATA", help="the file that was learned, to judge the model by leave-one-out")
-    parser.add_argument("--test", action="store_true", help="the data are other rows than those that were learned")
+    parser.add_argument("--data", metavar="DATA", help="the training data, to evaluate the model by leave-one-out")
+    parser.add_argument("--test", action="store_true", help="the data are test rows, not the training data")
     parser.add_argument(
-        "--hole", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
     )
     _labels(parser)
-    parser.add_argument("--title", help="what the page is called")
-    parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the page (report.html)")
-    _talk(parser)
+    parser.add_argument("--title", help="title of the page")
+    parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the file to write (report.html)")
+    _printing(parser)
 
 
 @command(
@@ -234,7 +243,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="model files; they are read again when they change")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
     parser.add_argument("--port", type=port, default=8000, help="port to listen on (8000)")
-    parser.add_argument("--learn", action="store_true", help="let rows be learned and unlearned; needs a token")
+    parser.add_argument("--learn", action="store_true", help="allow update and unlearn; needs a token")
     parser.add_argument(
         "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
     )
@@ -242,19 +251,19 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of one request (50000000)"
     )
-    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
 
 
 @command(
-    "sample", "sample", "draw rows like those that were learned", "tallybayes sample loans.tally -n 1000 -o made.csv",
+    "sample", "sample", "sample new rows from a model", "tallybayes sample loans.tally -n 1000 -o sampled.csv",
 )  # fmt: skip
 def _sample(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("-n", type=int, default=10, metavar="N", help="number of rows (10)")
-    parser.add_argument("--seed", type=int, help="the same seed draws the same rows")
-    parser.add_argument("--missing", action="store_true", help="leave cells empty as often as in training")
+    parser.add_argument("--seed", type=int, help="seed of the random numbers")
+    parser.add_argument("--missing", action="store_true", help="make values missing as often as in training")
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
-    _talk(parser, json=False)
+    _printing(parser, json=False)
 
 
 @command(
@@ -265,8 +274,10 @@ def _sql(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--table", default="rows", metavar="NAME", help="the table to be scored (rows)")
     dialects = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
-    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="of the database (duckdb)")
-    parser.add_argument("--keep", action="append", default=[], metavar="COLUMN", help="a column to answer, as a key")
+    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="dialect of the database (duckdb)")
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="COLUMN", help="a column to keep in the result, such as a key"
+    )
     parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
     _written(parser)
 
@@ -277,14 +288,16 @@ def _sql(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _export(parser: argparse.ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("--to", choices=["json", "python", "onnx"], default="json", help="the language (json)")
-    parser.add_argument("--missing-text", default="", metavar="TEXT", help="what a missing text is in ONNX ('')")
+    parser.add_argument("--to", choices=["json", "python", "onnx"], default="json", help="the format (json)")
+    parser.add_argument(
+        "--missing-text", default="", metavar="TEXT", help="the text that stands for a missing value in ONNX ('')"
+    )
     _written(parser)
 
 
 def _written(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
-    _talk(parser, json=False)
+    _printing(parser, json=False)
 
 
 @command(
@@ -296,14 +309,14 @@ def _mail(parser: argparse.ArgumentParser) -> None:
 
 
 @command(
-    "demo", "demo", "the tennis example of every lecture, with its tables and one prediction worked out",
+    "demo", "demo", "the tennis example, with its tables and one prediction worked out",
     "tallybayes demo --alpha 1 outlook=overcast wind=strong",
 )  # fmt: skip
 def _demo(parser: argparse.ArgumentParser) -> None:
     day = "outlook=sunny temperature=cool humidity=high wind=strong"
     parser.add_argument("values", nargs="*", metavar="COLUMN=VALUE", help=f"the day to predict (default: {day})")
     parser.add_argument("--alpha", type=float, default=0.0, help="pseudocount: 0 is maximum likelihood, 1 is Laplace")
-    parser.add_argument("--plot", action="store_true", help="draw how the evidence adds up")
+    parser.add_argument("--plot", action="store_true", help="draw the evidence as a waterfall chart")
     parser.add_argument("--json", action="store_true", help="print the worked prediction as JSON")
 
 

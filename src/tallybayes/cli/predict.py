@@ -20,8 +20,8 @@ def run(options: argparse.Namespace) -> None:
     with notes(options), opened(options.data, options) as file:
         total = rows_of(file)
         with progress(options, f"predicting {options.data}", total) as report:
-            told = None if report is None else lambda done: report(done / total if total else 0.0)
-            n_rows = predict_file(model, file, options.output, answers, format=options.format, progress=told)
+            update = None if report is None else lambda done: report(done / total if total else 0.0)
+            n_rows = predict_file(model, file, options.output, answers, format=options.format, progress=update)
     if options.output != "-":
         note(f"{plural(n_rows, 'prediction')} written to {options.output}", options)
 

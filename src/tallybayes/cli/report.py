@@ -7,22 +7,22 @@ import os
 from typing import Any
 
 from tallybayes import report
-from tallybayes.cli.screen import console, judged_rows, note, notes, opened, print_json, read_model
+from tallybayes.cli.screen import console, evaluation_rows, note, notes, opened, print_json, read_model
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the page and say what to look at twice."""
+    """Write the page and print its warnings."""
     model, _ = read_model(options.model)
     target = options.target or model.provenance.target
     method = "test" if options.test else "leave-one-out"
-    told: dict[str, Any] = {"title": options.title, "target": target, "method": method}
+    settings: dict[str, Any] = {"title": options.title, "target": target, "method": method}
     with notes(options):
         if options.data is None:
-            made = report.write(model, options.output, **told)
+            made = report.write(model, options.output, **settings)
         else:
             with opened(options.data, options) as file:
-                rows = judged_rows(file, model, options, report.MOST_ROWS)
-                made = report.write(model, options.output, rows, **told)
+                rows = evaluation_rows(file, model, options, report.MOST_ROWS)
+                made = report.write(model, options.output, rows, **settings)
     if options.json:
         print_json(made.as_dict())
         return

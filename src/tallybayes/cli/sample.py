@@ -1,4 +1,4 @@
-"""``tallybayes sample``: rows like those that were learned."""
+"""``tallybayes sample``: new rows from the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tallybayes.inspection.sampling import sampled
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draw rows and write them, the label last."""
+    """Sample rows and write them, the label last."""
     import pyarrow as pa
 
     if options.n < 1:

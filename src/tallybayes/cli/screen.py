@@ -1,4 +1,4 @@
-"""What the commands share: where to print, how to show progress, and how to read what was typed."""
+"""What the commands share: printing, progress, and reading models, files and values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tallybayes.storage import Saved, legacy, read_all
 
 
 class Screen(Console):
-    """A console that leaves a closed pipe to the command line, which knows that it is no error."""
+    """A console that leaves a closed pipe to the command line, where it is not an error."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console() -> Screen:
-    """Where results go; rich honours NO_COLOR and knows what is no terminal."""
+    """Where results are printed; rich honours NO_COLOR and detects terminals."""
     return Screen(highlight=False, markup=False, soft_wrap=True)
 
 
@@ -53,21 +53,21 @@ def print_json(record: Any) -> None:
 
 
 def note(text: str, options: argparse.Namespace) -> None:
-    """Say something that is no result, to the standard error."""
+    """Print a note, not a result, to the standard error."""
     if not options.quiet:
         print(text, file=sys.stderr)
 
 
 @contextmanager
 def notes(options: argparse.Namespace) -> Iterator[None]:
-    """Warnings of the library become notes."""
+    """Print warnings of the library as notes."""
 
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
         note(f"note: {message}", options)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 
@@ -75,21 +75,21 @@ def notes(options: argparse.Namespace) -> Iterator[None]:
 def progress(
     options: argparse.Namespace, what: str, rows: int | None = None
 ) -> Iterator[Callable[[float], None] | None]:
-    """A bar with rows, rate and time left on the standard error, told the share that is done; none if nobody looks."""
+    """A progress bar on the standard error, updated with the share that is done; none if it is not a terminal."""
     if options.quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0, told="")
+        task = bar.add_task(what, total=1.0, rate="")
 
         def report(share: float) -> None:
             seconds = bar.tasks[0].elapsed or 0.0
             done = share * rows if rows else 0.0
             rate = f"{done:,.0f} rows, {done / seconds:,.0f} a second" if done and seconds else f"{share:.0%}"
-            bar.update(task, completed=share, told=rate)
+            bar.update(task, completed=share, rate=rate)
 
         yield report
 
@@ -98,17 +98,17 @@ def progress(
 def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
     """The file of a path; the standard input is kept in a temporary file, since it is read more than once."""
     if path != "-":
-        yield open_file(path, options.hole)
+        yield open_file(path, options.missing_value)
         return
     with tempfile.TemporaryDirectory() as directory:
         kept = os.path.join(directory, "standard-input")
         with open(kept, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield open_file(kept, options.hole)
+        yield open_file(kept, options.missing_value)
 
 
 def rows_of(file: File) -> int | None:
-    """Number of rows where it is known, or can be guessed from the first lines, without reading them all."""
+    """Number of rows where it is known, or can be estimated from the first lines, without reading them all."""
     if file.format == "parquet":
         return int(file.query("SELECT count(*) FROM {scan}")[0][0])
     if file.format == "arrow" or file.paths[0].endswith(COMPRESSED):
@@ -132,23 +132,23 @@ def known_source(
     """Labelled rows of a file as a model reads them, and its schema with the levels and classes that they add."""
     target = options.target or model.provenance.target
     if target is None:
-        raise DataError("the model does not remember the column of its labels; say it with --target COLUMN")
+        raise DataError("the model has no name for the column of its labels; give it with --target COLUMN")
     scan = Scan(target, options.weight, options.unlabelled, report)
     source = FileSource(file, scan)
     return source, source.grown(model.schema)
 
 
-def judged_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
-    """Labelled rows of a file to judge a model by, at most so many, drawn at random."""
+def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
+    """Labelled rows of a file to evaluate a model on, at most so many, sampled by their content."""
     source, _ = known_source(file, model, options)
     rows = source.sample(model.schema, model.tally.places, most)
     if rows.n_rows < source.facts.n_rows:
-        note(f"judged on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, drawn at random", options)
+        note(f"evaluated on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, sampled at random", options)
     return rows
 
 
 def value_of(column: Column, text: str) -> Any:
-    """What was typed, as the column knows it: a text, a number, one of the levels, or nothing."""
+    """A typed value as the column stores it: text, a number, a level, or missing."""
     if text == "":
         return None
     if column.kind == "text":

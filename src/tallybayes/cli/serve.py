@@ -30,10 +30,10 @@ def run(options: argparse.Namespace) -> None:
     import uvicorn
 
     _check_free(options.host, options.port)
-    warnings.simplefilter("ignore")  # whoever asks is told; the log is no place for it
+    warnings.simplefilter("ignore")  # they concern single rows and would flood the log
     gc.collect()
-    gc.freeze()  # what is loaded stays; looking through it again and again would only hold up answers
-    note(f"serving http://{options.host}:{options.port}/ (the API: /docs); Ctrl-C ends it", options)
+    gc.freeze()  # loaded modules and models stay; scanning them again and again would only delay responses
+    note(f"serving http://{options.host}:{options.port}/ (API: /docs); stop with Ctrl-C", options)
     uvicorn.run(
         app,
         host=options.host,
@@ -53,7 +53,7 @@ def _check_free(host: str, port: int) -> None:
         with socket.create_server((host, port), family=family):
             pass
     except OSError as error:
-        raise SettingError(f"cannot listen on {host}, port {port}: {error.strerror}; --port names another") from None
+        raise SettingError(f"cannot listen on {host}, port {port}: {error.strerror}; choose another --port") from None
 
 
 def _token(options: argparse.Namespace) -> str | None:

@@ -1,4 +1,4 @@
-"""``tallybayes show``: what is in a model file."""
+"""``tallybayes show``: the content of a model file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rows from files: CSV, TSV, Parquet, JSON lines and Arrow, one or many, plain or compressed, read by DuckDB.
 
-A `File` is a question that can be asked of the files, not their content: counting and streaming take memory for a few
-batches of rows, whatever the size.
+A `File` holds the names and types of the columns, not the rows: counting and streaming take memory for a few batches of
+rows, whatever the size.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import csv
 import glob
 import os
-import re
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,19 +19,20 @@ from typing import Any
 
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
+from tallybayes.data.progress import Progress, interruptible, watched
+from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
 from tallybayes.data.tables import Table
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError
 
+__all__ = ["File", "Progress", "TypeConflict", "is_file", "known_column", "literal", "open_file", "quoted"]
+
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
-LOOK = 8192  # first rows that are looked at before the whole is counted
-SMALL = (
-    1 << 22
-)  # bytes that are read at a time where only the first rows are wanted; DuckDB would read eight times that
+LOOK = 8192  # first rows that types are inferred from before all rows are counted
+# Bytes that are read at a time where only the first rows are needed; DuckDB would read eight times that.
+SMALL = 1 << 22
 LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
-
-Progress = Callable[[float], None]  # told the share that is done, between 0 and 1
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv",
@@ -55,7 +54,7 @@ STORAGE: dict[str, Storage] = {
 
 
 class TypeConflict(DataError):
-    """A value does not fit the type that the first rows suggested; a look at all rows will find a better one."""
+    """A value does not fit the type that was inferred from the first rows; that of all rows will."""
 
 
 def is_file(data: Any) -> bool:
@@ -70,12 +69,12 @@ class File:
     name: str  # as the user wrote it
     paths: tuple[str, ...]
     format: str
-    holes: tuple[str, ...]  # words that stand for a missing value, in a CSV
+    missing_values: tuple[str, ...]  # words that stand for a missing value, in a CSV
     connection: Any
-    scan: str  # what stands behind FROM
+    scan: str  # the operand of FROM
     types: dict[str, str]  # DuckDB's type of each column
-    whole: bool = False  # whether the types were found by a look at every row
-    start: str = ""  # what stands behind FROM where only the first rows are wanted, if anything else
+    whole: bool = False  # whether the types were inferred from every row
+    start: str = ""  # the operand of FROM where only the first rows are needed, if another
 
     @property
     def names(self) -> list[str]:
@@ -83,7 +82,7 @@ class File:
         return list(self.types)
 
     def storage(self, name: str) -> Storage:
-        """What a column holds."""
+        """How the values of a column are stored."""
         kind = self.types[name]
         if kind.startswith("ENUM"):
             return "text"
@@ -96,8 +95,8 @@ class File:
         return STORAGE.get(kind, "other")
 
     def query(self, sql: str, progress: Progress | None = None) -> list[tuple[Any, ...]]:
-        """Ask something of the files; ``{scan}`` stands for them."""
-        with self.errors(), watched(self, progress):
+        """Run a query; ``{scan}`` stands for the files."""
+        with self.errors(), watched(self.connection, self.size, progress):
             return self.connection.execute(sql.replace("{scan}", self.scan)).fetchall()
 
     def batches(self, columns: Sequence[str] | None = None, where: str = "", rows: int = BATCH) -> Iterator[Any]:
@@ -135,19 +134,19 @@ class File:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn DuckDB's complaints into one paragraph that says what to do."""
+        """Turn DuckDB's errors into one paragraph that says what to do."""
         import duckdb
 
         try:
             with interruptible():
                 yield
         except duckdb.ConversionException as error:
-            raise TypeConflict(_misfit(self.name, error)) from error
+            raise TypeConflict(conversion_message(self.name, error)) from error
         except duckdb.Error as error:
-            raise _explained(self.name, error) from error
+            raise read_error(self.name, error) from error
 
     def cast(self, types: Mapping[str, str]) -> File:
-        """The same files with some columns read as other types; a value that is none is an error."""
+        """The same files with some columns read as other types; a value that does not fit is an error."""
         of_csv = {name: kind for name, kind in types.items() if self.format == "csv" and kind != "BOOLEAN"}
         file = _opened(self, self.whole, of_csv)
         rest = ", ".join(f"{quoted(n)}::{kind} AS {quoted(n)}" for n, kind in types.items() if n not in of_csv)
@@ -164,19 +163,19 @@ class File:
         scan, start = (f"(SELECT * REPLACE ({kept}) FROM {which})" for which in (self.scan, self.start or self.scan))
         return replace(self, scan=scan, start=start)
 
-    def looked_through(self) -> File:
+    def typed_by_all_rows(self) -> File:
         """The same files, with types that fit every row of them."""
         return replace(_opened(self, whole=True), whole=True)
 
 
-def open_file(path: Any, holes: Sequence[str] = ()) -> File:
-    """Find out what is in a file or in all files of a pattern.
+def open_file(path: Any, missing_values: Sequence[str] = ()) -> File:
+    """Infer the columns and types of a file, or of all files of a pattern.
 
     Parameters
     ----------
     path : path or str
         A file, or a pattern such as ``data/2024-*.parquet``.
-    holes : sequence of str
+    missing_values : sequence of str
         Words that stand for a missing value in a CSV, besides the empty field.
 
     Returns
@@ -210,16 +209,16 @@ def open_file(path: Any, holes: Sequence[str] = ()) -> File:
             "threads": cores() + 1,
         }
     )
-    return _opened(File(name, paths, _format(paths[0]), tuple(holes), connection, "", {}), whole=False)
+    return _opened(File(name, paths, _format(paths[0]), tuple(missing_values), connection, "", {}), whole=False)
 
 
 def _found(name: str) -> tuple[str, ...]:
     """The files that a path or a pattern stands for."""
     if os.path.isdir(name):
-        raise DataError(f"{name} is a directory; name a file, or a pattern such as {os.path.join(name, '*.csv')}")
+        raise DataError(f"{name} is a directory; give a file, or a pattern such as {os.path.join(name, '*.csv')}")
     found = [name] if os.path.exists(name) else sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
     if not found:
-        what = "no file fits the pattern" if glob.has_magic(name) else "there is no file"
+        what = "no file matches the pattern" if glob.has_magic(name) else "there is no file"
         raise DataError(f"{what} {name}")
     for path in found:
         try:
@@ -232,7 +231,7 @@ def _found(name: str) -> tuple[str, ...]:
 
 
 def _format(path: str) -> str:
-    """The format by the suffix, or by the first bytes where the suffix says nothing."""
+    """The format by the suffix, or by the first bytes where the suffix is unknown."""
     plain = Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), "")))
     if plain.suffix.lower() in FORMATS:
         return FORMATS[plain.suffix.lower()]
@@ -245,16 +244,16 @@ def _format(path: str) -> str:
     return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
 
 
-def _opened(file: File, whole: bool, told: Mapping[str, str] | None = None) -> File:
-    """The file with its scan and types: by a look at the first rows, or at the whole."""
+def _opened(file: File, whole: bool, types: Mapping[str, str] | None = None) -> File:
+    """The file with its scan and its types, inferred from the first rows or from all; some types may be given."""
     with file.errors():
         if file.format == "csv":
-            return _opened_csv(file, whole, told or {})
+            return _opened_csv(file, whole, types or {})
         many = f"union_by_name = {'true' if len(file.paths) > 1 else 'false'}"
         if file.format == "parquet":
-            scan = f"read_parquet({files(file)}, {many})"
+            scan = f"read_parquet({_files(file)}, {many})"
         elif file.format == "json":
-            scan = f"read_json({files(file)}, sample_size = {-1 if whole else LOOK}, {many})"
+            scan = f"read_json({_files(file)}, sample_size = {-1 if whole else LOOK}, {many})"
         else:
             scan = _registered(file)
         return replace(file, scan=scan, types=_described(file, scan))
@@ -264,20 +263,20 @@ def _described(file: File, scan: str) -> dict[str, str]:
     return {str(name): str(kind) for name, kind, *_ in file.connection.execute(f"DESCRIBE FROM {scan}").fetchall()}
 
 
-def _opened_csv(file: File, whole: bool, told: Mapping[str, str]) -> File:
-    """The header tells the separator; only the types are found out."""
-    words = ", ".join(map(literal, ("", *file.holes)))
+def _opened_csv(file: File, whole: bool, given: Mapping[str, str]) -> File:
+    """The separator is that of the header; only the types are inferred."""
+    words = ", ".join(map(literal, ("", *file.missing_values)))
     how = f"delim = {literal(_separator(file))}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true"
     how = f"{how}, nullstr = [{words}]"
-    look = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else LOOK}"
-    look += f", types = {struct(told)}" if told else ""
+    inferred = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else LOOK}"
+    inferred += f", types = {struct(given)}" if given else ""
     many = len(file.paths) > 1
     united = "true" if many else "false"
-    scan = f"read_csv({files(file)}, auto_detect = true, {how}, {look}, union_by_name = {united})"
+    scan = f"read_csv({_files(file)}, auto_detect = true, {how}, {inferred}, union_by_name = {united})"
     few = f"buffer_size = {SMALL})"
     types = _described(file, scan if whole else f"{scan[:-1]}, {few}")
-    if not many:  # what was found out is said from now on, so that it is not found out again with every question
-        scan = f"read_csv({files(file)}, auto_detect = false, {how}, columns = {struct(types)})"
+    if not many:  # given from now on, so that it is not inferred again with every query
+        scan = f"read_csv({_files(file)}, auto_detect = false, {how}, columns = {struct(types)})"
     return replace(file, scan=scan, types=types, start=f"{scan[:-1]}, {few}")
 
 
@@ -294,7 +293,7 @@ def _header(file: File) -> str:
 
 
 def _separator(file: File) -> str:
-    """The sign between the fields: the one that is most often in the header, outside quotes."""
+    """The character between the fields: the most frequent candidate in the header, outside quotes."""
     header = _header(file)
     outside = "".join(header.split('"')[::2])
     separator = max(",\t;|", key=outside.count)
@@ -310,6 +309,11 @@ def _separator(file: File) -> str:
     return separator
 
 
+def _files(file: File) -> str:
+    """The list of paths in SQL; special characters in a name are no pattern."""
+    return f"[{', '.join(literal(glob.escape(path)) for path in file.paths)}]"
+
+
 def _registered(file: File) -> str:
     """Arrow files, which DuckDB reads through PyArrow."""
     import pyarrow as pa
@@ -318,113 +322,12 @@ def _registered(file: File) -> str:
     try:
         file.connection.register("arrow_files", dataset.dataset(list(file.paths), format="ipc"))
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{file.name} cannot be read as an Arrow file: {_first_lines(error)}") from error
+        raise DataError(f"{file.name} cannot be read as an Arrow file: {first_lines(error)}") from error
     return "arrow_files"
 
 
-# ---------------------------------------------------------------------------------------------- SQL and its complaints
-
-
-def quoted(name: str) -> str:
-    """A column's name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text in SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def files(file: File) -> str:
-    """The list of paths in SQL; a sign that is part of a name is no pattern."""
-    return f"[{', '.join(literal(glob.escape(path)) for path in file.paths)}]"
-
-
-def struct(texts: Mapping[str, str]) -> str:
-    """A record of texts in SQL."""
-    return f"{{{', '.join(f'{literal(name)}: {literal(text)}' for name, text in texts.items())}}}"
-
-
-def _first_lines(error: Exception) -> str:
-    """What went wrong, without the list of remedies that only SQL knows."""
-    text = str(error).split("Possible ")[0].split("\n\n")[0]
-    return " ".join(text.split()).rstrip(".")
-
-
-def _misfit(name: str, error: Exception) -> str:
-    """A value that is not of its column's type, as a sentence."""
-    told = re.search(
-        r'Line: (\d+).*column "(.*)"\. Could not convert string "(.*)" to \'(\w+)\'', str(error), re.DOTALL
-    )
-    if told is None:
-        return f"{name} cannot be read: {_first_lines(error)}"
-    line, column, value, kind = told.groups()
-    what = "number" if kind in ("DOUBLE", "BIGINT") else kind.lower()
-    return (
-        f"{name}, line {line}: column {column!r} holds {value!r}, which is no {what}; correct it, leave it empty, or "
-        f"say that the word stands for a missing value (--hole {value!r})"
-    )
-
-
-def _explained(name: str, error: Exception) -> DataError:
-    text = str(error)
-    if "not utf-8 encoded" in text:
-        return DataError(f"{name} is not in UTF-8; convert it, for example with: iconv -f latin1 -t utf-8")
-    if "sniffing" in text or "Expected Number of Columns" in text:
-        line = re.search(r"Line: (\d+)", text)
-        where = f" (line {line[1]})" if line else ""
-        problem = "its rows have different numbers of fields, or quotes that do not end"
-        return DataError(f"{name} is no table with a header: {problem}{where}")
-    return DataError(f"{name} cannot be read: {_first_lines(error)[:400]}")
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C is a KeyboardInterrupt while DuckDB works, as it is at any other time."""
-    import duckdb
-
-    try:
-        yield
-    except (RuntimeError, duckdb.InterruptException) as error:
-        if isinstance(error, duckdb.InterruptException) or "interrupted" in str(error):
-            raise KeyboardInterrupt from error
-        raise
-
-
-@contextmanager
-def watched(file: File, progress: Progress | None) -> Iterator[None]:
-    """Report how far a scan is while it runs: by the bytes that were read, or by DuckDB's guess where nobody counts."""
-    if progress is None:
-        yield
-        return
-    ended, start = threading.Event(), _bytes_read()
-
-    def watch() -> None:
-        while not ended.wait(0.1):
-            now = _bytes_read()
-            guess = file.connection.query_progress() / 100 if now is None else (now - (start or 0)) / max(file.size, 1)
-            progress(min(max(guess, 0.0), 1.0))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
-
-
-def _bytes_read() -> int | None:
-    """Bytes that this process has read; only Linux tells."""
-    try:
-        with open("/proc/self/io") as counters:
-            return int(counters.readline().split()[1])
-    except (OSError, IndexError, ValueError):
-        return None
-
-
 def known_column(file: Any, name: str, what: str) -> str:
-    """The name of a column that exists; otherwise an error that suggests near ones."""
+    """The name of a column that exists; otherwise an error that suggests a similar one."""
     import difflib
 
     if name in file.types:

@@ -22,7 +22,7 @@ def settled(file: Any, work: Callable[[Any], T]) -> T:
     except TypeConflict:
         if file.whole:
             raise
-        return work(file.looked_through())
+        return work(file.typed_by_all_rows())
 
 
 def as_learned(file: File, known: Schema, target: str | None = None) -> File:

@@ -16,8 +16,10 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level, in_order
-from tallybayes.data.files import LOOK, File, Progress, quoted
+from tallybayes.data.files import LOOK, File
 from tallybayes.data.first_rows import Glance, glance
+from tallybayes.data.progress import Progress
+from tallybayes.data.sql import quoted
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError

@@ -19,10 +19,11 @@ from tallybayes.core.schema import Column, Schema, in_order
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
-from tallybayes.data.files import LOOK, Progress, known_column
+from tallybayes.data.files import LOOK, known_column
 from tallybayes.data.inference import KIND_OF_FAMILY, infer
 from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.labels import encode_labels, row_weights
+from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import PUSHED, Mode, Survey, profiles, pushed

@@ -1,4 +1,4 @@
-"""Where record batches go: CSV, TSV, JSON lines or Parquet, a file that is whole or the standard output."""
+"""Write record batches as CSV, TSV, JSON lines or Parquet: to a file, whole or not at all, or the standard output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes.data.atomic import replacing
-from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY, literal
+from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY
+from tallybayes.data.sql import literal
 from tallybayes.errors import SettingError
 
 OPTIONS = {
@@ -34,7 +35,7 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
     out : path
         "-" is the standard output.
     format : {"csv", "parquet", "json"}, optional
-        Where the suffix does not say it.
+        Where the suffix does not imply it.
 
     Returns
     -------
@@ -52,7 +53,7 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
 
 
 def _as_parquet(schema: Any, batches: Iterator[Any], path: str) -> int:
-    """PyArrow writes Parquet in half the time of DuckDB if it is told that only text is worth a dictionary."""
+    """PyArrow writes Parquet in half the time of DuckDB if only text gets a dictionary."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -72,15 +73,15 @@ def _as_parquet(schema: Any, batches: Iterator[Any], path: str) -> int:
 
 
 def _copied(schema: Any, batches: Iterator[Any], path: str, options: str, name: str) -> int:
-    """DuckDB writes everything else."""
+    """Write CSV or JSON lines, with DuckDB."""
     import duckdb
     import pyarrow as pa
 
     written, stopped = 0, threading.Event()
-    trouble: BaseException | None = None
+    failure: BaseException | None = None
 
     def counted() -> Iterator[Any]:
-        nonlocal written, trouble
+        nonlocal written, failure
         try:
             for batch in batches:
                 if stopped.is_set():
@@ -88,7 +89,7 @@ def _copied(schema: Any, batches: Iterator[Any], path: str, options: str, name: 
                 yield batch
                 written += batch.num_rows
         except BaseException as error:  # not raised here: DuckDB may wait for ever for a stream that breaks
-            trouble = error
+            failure = error
 
     def copy() -> None:
         config: dict[str, Any] = {"memory_limit": MOST_MEMORY, "python_enable_replacements": False}
@@ -107,14 +108,14 @@ def _copied(schema: Any, batches: Iterator[Any], path: str, options: str, name: 
         except BaseException:
             stopped.set()
             raise
-    if trouble is not None:
-        raise trouble
+    if failure is not None:
+        raise failure
     return written
 
 
 @contextmanager
 def to_output() -> Iterator[str]:
-    """A path whose content goes to the standard output: opening that by its own name would begin it anew."""
+    """A path whose content goes to the standard output: opening that by its own name would truncate it."""
     if not os.path.isdir("/dev/fd"):  # Windows
         with tempfile.TemporaryDirectory() as directory:
             yield os.path.join(directory, "output")
@@ -138,13 +139,13 @@ def to_output() -> Iterator[str]:
 
 
 def _options(out: str | os.PathLike[str], format: str | None) -> str:
-    """How DuckDB is told to write a file of that name."""
+    """DuckDB's options for a file of that name."""
     path = Path(out)
-    squeezed = path.suffix.lower() in COMPRESSED
-    suffix = (path.with_suffix("") if squeezed else path).suffix.lower()
+    compressed = path.suffix.lower() in COMPRESSED
+    suffix = (path.with_suffix("") if compressed else path).suffix.lower()
     kind = format or FORMATS.get(suffix)
     if kind not in OPTIONS:
         raise SettingError(f"predictions are written as .csv, .tsv, .parquet or .jsonl, not as {path.name!r}")
     tabbed = ", DELIMITER '\\t'" if suffix in (".tsv", ".tab") else ""
-    pressed = f", COMPRESSION {'gzip' if path.suffix.lower() == '.gz' else 'zstd'}" if squeezed else ""
-    return OPTIONS[kind] + tabbed + pressed
+    compression = f", COMPRESSION {'gzip' if path.suffix.lower() == '.gz' else 'zstd'}" if compressed else ""
+    return OPTIONS[kind] + tabbed + compression

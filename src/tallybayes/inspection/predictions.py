@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.data.files import File, Progress, open_file
+from tallybayes.data.files import File, open_file
 from tallybayes.data.known import as_learned, check_columns, settled
+from tallybayes.data.progress import Progress
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
 from tallybayes.errors import DataError, SettingError
@@ -25,7 +26,7 @@ CELLS = 4_000_000  # contributions that are held at a time
 
 @dataclass(frozen=True)
 class Answers:
-    """Which columns a prediction is made of.
+    """Which columns a file of predictions has.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ class Answers:
     least : mapping of class to probability
         Classes that are predicted as soon as they are that probable.
     top : int, optional
-        Give that many of the likeliest classes with their probabilities; the probability of every class if not given.
+        Only that many of the likeliest classes, with their probabilities; by default the probability of every class.
     reasons : int
-        Give that many of the strongest reasons.
+        That many of the strongest reasons.
     """
 
     beside: bool = True
@@ -48,7 +49,7 @@ class Answers:
     reasons: int = 0
 
     def check(self, classes: Sequence[Level]) -> None:
-        """Refuse what makes no sense."""
+        """Refuse thresholds that are no probabilities and classes that do not exist."""
         for label, p in [*self.least.items(), (None, self.threshold)]:
             if not 0 <= p <= 1:
                 raise SettingError(f"a threshold must be between 0 and 1, not {p:g}")
@@ -79,15 +80,15 @@ def predict_batches(
         The rows: CSV, Parquet, JSON lines or Arrow.
     answers : Answers, optional
     progress : callable, optional
-        Told the number of rows that are done.
+        Called with the number of rows that are done.
 
     Yields
     ------
     pyarrow.RecordBatch
         The rows in their order, with the predictions.
     """
-    # What was given away cannot be taken back, so the types must fit every row from the start.
-    yield from _stream(model, open_file(source).looked_through(), answers or Answers(), progress)[1]
+    # Rows that were yielded cannot be taken back, so the types must fit every row from the start.
+    yield from _stream(model, open_file(source).typed_by_all_rows(), answers or Answers(), progress)[1]
 
 
 def _stream(model: Model, file: File, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
@@ -116,7 +117,7 @@ def _stream(model: Model, file: File, answers: Answers, progress: Progress | Non
 
 
 def answer_fields(model: Model, answers: Answers) -> list[Any]:
-    """The fields, in the sense of PyArrow, that a prediction is made of."""
+    """The PyArrow fields of a prediction."""
     import pyarrow as pa
 
     from tallybayes.data import arrow
@@ -127,7 +128,7 @@ def answer_fields(model: Model, answers: Answers) -> list[Any]:
 
 
 def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
-    """A record batch of rows with the predictions for them."""
+    """A record batch with the predictions beside its rows."""
     import pyarrow as pa
 
     from tallybayes.data import arrow
@@ -168,22 +169,22 @@ def _reasons(model: Model, rows: TableBatch, posterior: Array, best: NDArray[Any
     """The strongest evidence of each row for its class, against the likeliest of the others."""
     if model.n_classes < 2:
         raise DataError("with a single class there is nothing to explain")
-    step, told = max(1, CELLS // (model.n_classes * max(1, len(model.schema.columns)))), []
+    step, reasons = max(1, CELLS // (model.n_classes * max(1, len(model.schema.columns)))), []
     for first in range(0, rows.n_rows, step):
         last = min(first + step, rows.n_rows)
         part = rows.rows(first, last)
-        said = model.contributions(part)
+        contributions = model.contributions(part)
         for i in range(last - first):
             k = best[first + i]
             others = posterior[first + i].copy()
             others[k] = -1.0
             values = rows.table.row(first + i)
-            found = strongest(model.schema, values, said[i, k], said[i, int(others.argmax())])
-            told.append("; ".join(_told(evidence) for evidence in found[:n] if evidence.log_odds))
-    return told
+            found = strongest(model.schema, values, contributions[i, k], contributions[i, int(others.argmax())])
+            reasons.append("; ".join(_reason(evidence) for evidence in found[:n] if evidence.log_odds))
+    return reasons
 
 
-def _told(evidence: Evidence) -> str:
+def _reason(evidence: Evidence) -> str:
     return f"{evidence.column} = {shown(evidence.value)} {evidence.log_odds:+.2f}"
 
 
@@ -208,9 +209,9 @@ def predict_file(
     answers : Answers, optional
         Which columns to write.
     format : {"csv", "parquet", "json"}, optional
-        Where the suffix does not say it.
+        Where the suffix does not imply it.
     progress : callable, optional
-        Told the number of rows that are done.
+        Called with the number of rows that are done.
 
     Returns
     -------
@@ -223,4 +224,4 @@ def predict_file(
         return write_batches(schema, batches, out, format)
 
     file = open_file(source)
-    return write(file.looked_through()) if os.fspath(out) == "-" else settled(file, write)
+    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else settled(file, write)

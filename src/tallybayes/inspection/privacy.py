@@ -1,8 +1,8 @@
-"""A tally that may be shown: with noise on everything that was counted, and small counts left out.
+"""Tallies that may be published: with noise on every count and sum, and without small counts.
 
 Differential privacy (Dwork and Roth 2014): whatever is done with the released tally, it hardly depends on whether any
 one row was counted. Neighbouring tables differ by one row more or less. Every class weight, table of levels, and sum of
-a column is a query that one row changes by no more than its sensitivity; each is answered with noise of that scale.
+a column is a query that one row changes by no more than its sensitivity; each is released with noise of that scale.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tallybayes.families import DOCUMENTS
 from tallybayes.families.zero_inflated import Spiked
 
 Bounds = Mapping[str, tuple[float, float]]
-Noise = Callable[[Array, float], Array]  # numbers and their sensitivity → the numbers with noise
+Noise = Callable[[Array, float], Array]  # values and their sensitivity → the values with noise
 
 WARNING = """\
 What this protects: one row. Whoever sees the released tally, and knows every other row, can hardly tell whether that
 row was counted. A person with several rows is protected that much less.
 What it does not protect: the names of columns, classes and levels, which are released as they are unless min_cell
-leaves a level out; what is true of the population, such as that smokers fall ill; the tally that was not released, and
+removes a level; what is true of the population, such as that smokers fall ill; the tally that was not released, and
 models that were made from it. Bounds and levels must be known beforehand, not read off the data. Releases add up: two
 with epsilon 1 are one with epsilon 2. Noise is drawn in floating point, which an attacker with many exact releases
 might exploit."""
@@ -70,22 +70,22 @@ def release(
     logs: Collection[str] = (),
     seed: int | None = None,
 ) -> Release:
-    """Make a tally that may be shown.
+    """Make a tally that may be published.
 
     Parameters
     ----------
     tally : Tally
     epsilon : float or None
         The privacy loss of the whole release; 1 is usual, 10 is little protection. None adds no noise and protects
-        nothing but what `min_cell` leaves out.
+        nothing but what `min_cell` removes.
     delta : float, default=0.0
-        With 0 noise is Laplace's. Otherwise it is Gaussian, which is less for many columns, and the privacy may fail
-        with this probability: far less than one over the number of rows.
+        With 0 the noise is Laplace's. Otherwise it is Gaussian, which is less for many columns, and the privacy may
+        fail with this probability: far less than one over the number of rows.
     bounds : mapping of column to (low, high)
         Between which all values of each number lie. They must be known beforehand, and rows be clipped to them before
-        they are counted: a tally cannot tell.
+        they are counted: a tally cannot check it.
     min_cell : float, default=0.0
-        Levels that weigh less than this over all classes, noise included, are left out with their names, and so are
+        Levels whose weight over all classes, noise included, is below this are removed with their names, and so are
         counts of a class below it.
     most_weight : float, default=1.0
         The largest weight that a row may have had.
@@ -115,7 +115,7 @@ def release(
     found = plan.noised(noise if epsilon is not None else lambda values, _: values)
     if min_cell > 0:
         found = _suppressed(found, min_cell)
-    found = replace(found, schema=found.schema.restated())  # reasons tell exact numbers of rows and ranges
+    found = replace(found, schema=found.schema.restated())  # reasons contain exact numbers of rows and ranges
     return Release(found, math.inf if epsilon is None else epsilon, delta, n_queries, mechanism)
 
 
@@ -153,7 +153,7 @@ def _noise(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of a tally: queries by block, and the same queries answered with noise."""
+    """The queries of a release: how many each block needs, and their values with noise."""
 
     tally: Tally
     bounds: dict[str, tuple[float, float]]
@@ -171,7 +171,7 @@ class Plan:
             return 5
         if isinstance(summary, Counts):
             return 1 if summary.n_levels is not None or _is_bag(name) else 2
-        raise NotAvailableError(f"a tally of {name} has products of columns, for which no noise is known here")
+        raise NotAvailableError(f"a tally of {name} has products of columns, for which no noise is implemented")
 
     def noised(self, noise: Noise) -> Tally:
         """The tally with noise on everything."""
@@ -217,7 +217,7 @@ class Plan:
 
 
 def _moments(summary: Moments, ranges: Array, noise: Noise) -> Moments:
-    """Noise on the weight and on the sums about the middle of the bounds; what cannot be is moved to what can."""
+    """Noise on the weight and on the sums about the middle of the bounds; impossible values are clipped."""
     middle, half = ranges.mean(axis=1), np.ptp(ranges, axis=1) / 2.0
     shift = np.where(summary.weight > 0, summary.mean - middle, 0.0)
     outside = (np.abs(shift) > half * (1 + 1e-9)) | (summary.m2 > summary.weight * half**2 * (1 + 1e-9))
@@ -231,7 +231,7 @@ def _moments(summary: Moments, ranges: Array, noise: Noise) -> Moments:
     weight = _positive(noise(summary.weight, 1.0))
     first = np.stack([noise(s, h) for s, h in zip(first.T, half, strict=True)], axis=1)
     second = np.stack([noise(s, h**2) for s, h in zip(second.T, half, strict=True)], axis=1)
-    some = weight >= 1.0  # of less than a row nothing can be told
+    some = weight >= 1.0  # of less than a row nothing can be estimated
     mean = np.clip(np.divide(first, weight, out=np.zeros_like(first), where=some), -half, half)
     m2 = np.clip(second - weight * mean**2, 0.0, weight * half**2)
     return Moments(np.where(some, weight, 0.0), np.where(some, mean + middle, 0.0), np.where(some, m2, 0.0))
@@ -283,7 +283,7 @@ def _without_rare(column: Column, cells: Array, min_cell: float) -> tuple[Array,
 
 
 def _kept(column: Column, weight: Array, min_cell: float) -> tuple[NDArray[np.intp], Column]:
-    """Which levels are common enough, and the column with no others; bins have no names that could tell."""
+    """Which levels are common enough, and the column with no others; bins have no names to hide."""
     if column.levels is None:
         return np.arange(len(weight)), column
     keep = np.flatnonzero(weight >= min_cell)

@@ -1,4 +1,4 @@
-"""Receipts: what was taken back, in numbers that can be checked."""
+"""Receipts of unlearning: what was removed, in numbers that can be checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Receipt:
 
     classes: tuple[Level, ...]
     rows: tuple[int, ...]  # rows removed of each class
-    weight: tuple[float, ...]  # what they weighed
+    weight: tuple[float, ...]  # their weight
     before: tuple[float, ...]  # weight of the class before and after
     after: tuple[float, ...]
 
@@ -38,7 +38,7 @@ class Receipt:
 
     @classmethod
     def between(cls, before: Tally, after: Tally, rows: Mapping[Level, int]) -> Receipt:
-        """The receipt for so many rows of each class, by what they changed."""
+        """The receipt for so many rows of each class; their weights are the difference of the tallies."""
         return cls(
             before.schema.classes,
             tuple(rows.get(label, 0) for label in before.schema.classes),

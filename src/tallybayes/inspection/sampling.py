@@ -1,4 +1,4 @@
-"""New rows like those that were learned."""
+"""Sample new rows from a model."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def sampled(
         Number of rows.
     rng : numpy.random.Generator
     missing : bool
-        Leave cells empty as often as they were in training.
+        Make values missing as often as they were in training.
 
     Returns
     -------
     columns : dict of str to ndarray
-        In the order of the schema; ignored columns are left out.
+        In the order of the schema; ignored columns are omitted.
     codes : ndarray of shape (n,)
     """
     drawn, codes = model.sample(n, rng)
@@ -53,7 +53,7 @@ def sampled(
                 values = whole_numbers(values)
             if missing:
                 gone = rng.random(n) >= _share_present(model, name, j)[codes]
-                if gone.any():  # only floats have a number that is none
+                if gone.any():  # only floats have NaN
                     values = values if values.dtype.kind == "f" else values.astype(object)
                     values = np.where(gone, np.nan if values.dtype.kind == "f" else None, values)
             columns[column.name] = values
@@ -63,10 +63,10 @@ def sampled(
 def _texts(
     model: Model, name: str, bags: Any, codes: NDArray[np.int64], rng: np.random.Generator | None
 ) -> NDArray[Any]:
-    """Bags of words as texts, the words in the order of the alphabet."""
+    """Bags of words as texts, the words in alphabetical order."""
     words = model.texts[name].levels
     if not isinstance(words, Vocabulary):
-        raise NotAvailableError("words that are hashed are not known by name, so no text can be drawn")
+        raise NotAvailableError("hashed tokens are not known by name, so no text can be sampled")
     texts = np.empty(bags.shape[0], dtype=object)
     for i in range(len(texts)):
         entries = slice(int(bags.start[i]), int(bags.start[i + 1]))
@@ -78,7 +78,7 @@ def _texts(
 
 
 def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generator) -> Array:
-    """Draw a number in each bin; the outer bins are taken to be as wide as their neighbours."""
+    """Draw a number in each bin; the outer bins are as wide as their neighbours."""
     if not edges:
         return np.zeros(len(bins))
     widths = np.diff(edges) if len(edges) > 1 else np.ones(1)

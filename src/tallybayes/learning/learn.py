@@ -89,8 +89,9 @@ def _textbook(source: Source, schema: Schema, settings: Settings, places: Places
         raise DataError("Sample weights must contain at least one non-zero number.")
     block = "categorical" if options.matrix is None else options.matrix.name
     if options.choose_length:
-        rows = source.sample(model.schema, places, source.facts.n_rows)
-        _, model = best_document_length(model, block, rows, options.n_jobs)
+        rows = source.sample(model.schema, places, SAMPLE)
+        _, found = best_document_length(model, block, rows, options.n_jobs)
+        model = Model(found.settings, source.count(schema, places, found.settings.families))
     if isinstance(options.alpha, str) and block in settings.families:
         rows = source.sample(model.schema, places, SAMPLE)
         model = with_alpha(model, block, best_alpha(model, block, rows, options.n_jobs))

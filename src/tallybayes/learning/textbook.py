@@ -10,6 +10,7 @@ from tallybayes.core.family import Family, for_columns
 from tallybayes.core.schema import Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally
+from tallybayes.errors import SchemaError
 from tallybayes.families import (
     FAMILIES,
     Bernoulli,
@@ -68,7 +69,11 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
 
 def settings_of_tally(tally: Tally, options: Options) -> Settings:
     """How a tally is read where nothing is known of how it came about: families with their usual settings."""
-    settings = textbook_settings(tally.schema, options)
+    settings, given = textbook_settings(tally.schema, options), options.overrides.family
+    for block, columns in tally.places.items():
+        for name in (tally.schema.columns[p].name for p in columns):
+            if given.get(name, block.split(":")[0]) != block.split(":")[0]:
+                raise SchemaError(f"column {name!r} was counted as {block.split(':')[0]}, not as {given[name]}")
     usual = {name: NUMERIC.get(name) or FAMILIES[name.split(":")[0]]() for name in tally.blocks}
     return replace(settings, families={name: settings.families.get(name, family) for name, family in usual.items()})
 

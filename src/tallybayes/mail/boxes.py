@@ -1,4 +1,4 @@
-"""Where messages lie: single files, directories of files (MH, one file a message), Maildirs and mbox files."""
+"""Where messages are stored: single files, directories of files (MH, one file a message), Maildirs and mbox files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MESSAGE = re.compile(rb"[\r\n]*(?:>?From |[!-9;-~]{1,76}[ \t]*:)")
 # begin with "From", too, and not every program that writes an mbox marks them.
 NEXT = re.compile(rb"\n\r?\n(?=From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?:[!-9;-~]{1,76}[ \t]*:|>From ))")
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zip, zstd
-BEGINNING = 1 << 16  # bytes that tell what a file is; of most files, all
+BEGINNING = 1 << 16  # bytes that the type of a file is recognised by; of most files, all
 
 Note = Callable[[str], None]
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Loose(NamedTuple):
-    """A message that lies in no file."""
+    """A message that is not in a file."""
 
     name: str
     raw: bytes
@@ -79,9 +79,9 @@ def places(paths: Iterable[str | os.PathLike[str]], note: Note = lambda text: No
     ----------
     paths : iterable of path
         A file is a message or an mbox. Of a Maildir its ``cur`` and ``new`` are read, of any other directory all files
-        in it and below it, in the order of their names; hidden ones are passed over.
+        in it and below it, in the order of their names; hidden ones are skipped.
     note : callable, optional
-        Told of each file in a directory that is no message and is left out.
+        Called with a text for each file in a directory that is not a message and is skipped.
 
     Returns
     -------
@@ -91,16 +91,16 @@ def places(paths: Iterable[str | os.PathLike[str]], note: Note = lambda text: No
     for given in paths:
         path = os.fspath(given)
         if not os.path.isdir(path):
-            found += _in_file(path, told=True)
+            found += _in_file(path, named=True)
             continue
         for file in _files(path):
             try:
-                inside = _in_file(file, told=False)
+                inside = _in_file(file, named=False)
                 found += inside
                 if not inside:
-                    note(f"{file} is no message and is left out")
+                    note(f"{file} is not a message; skipped")
             except OSError as error:
-                note(f"{file} is left out: {error.strerror}")
+                note(f"{file} skipped: {error.strerror}")
     return found
 
 
@@ -122,11 +122,11 @@ def _below(directory: str) -> Iterator[str]:
             yield from _below(entry.path)
 
 
-def _in_file(path: str, told: bool) -> list[Place]:
-    """The messages of a file; none where it does not look like one, unless it was told to be one."""
+def _in_file(path: str, named: bool) -> list[Place]:
+    """The messages of a file; none where it does not look like one, unless the user named it."""
     with open(path, "rb", buffering=0) as file:  # a mailbox has many files, and little of each is read
         beginning = file.read(BEGINNING)
-        if not told and not MESSAGE.match(beginning):
+        if not named and not MESSAGE.match(beginning):
             return []
         if beginning.startswith(PACKED):
             raise DataError(f"{path} is compressed; unpack it first")

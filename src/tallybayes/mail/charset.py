@@ -1,4 +1,4 @@
-"""Bytes to text where the charset is missing, wrong or made up."""
+"""Bytes to text where the charset is missing, wrong or unknown."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     ----------
     data : bytes
     charset : str, optional
-        What the message says of itself; a name that nobody knows is no charset.
+        The charset that the message declares; an unknown one is ignored.
 
     Returns
     -------
     str
-        Never fails: what no charset can read becomes U+FFFD.
+        Never fails: undecodable bytes become U+FFFD.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def known(charset: str | None) -> str | None:
 
 
 def header_text(value: str) -> str:
-    """A header as it is read: encoded words decoded (RFC 2047), raw bytes taken for text.
+    """A header as it is read: encoded words decoded (RFC 2047), raw bytes decoded as text.
 
     Parameters
     ----------

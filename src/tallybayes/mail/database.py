@@ -1,7 +1,7 @@
 """The filter's file: an ordinary model file that one process changes at a time.
 
-Readers need no lock, since a file is replaced as a whole. Whoever changes it holds a lock on the file beside it from
-before it is read until it is replaced, so that two deliveries at once lose nothing.
+Readers need no lock, since a file is replaced as a whole. A process that changes it holds a lock on the file beside it
+from before it is read until it is replaced, so that two deliveries at once lose nothing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class LockedError(TallybayesError):
 
 
 def default_path() -> Path:
-    """Where the database is if nothing is said: $TALLYBAYES_MAIL, or mail.tally in the user's data directory."""
-    if told := os.environ.get("TALLYBAYES_MAIL"):
-        return Path(told)
+    """The default path of the database: $TALLYBAYES_MAIL, or mail.tally in the user's data directory."""
+    if given := os.environ.get("TALLYBAYES_MAIL"):
+        return Path(given)
     home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return Path(home) / "tallybayes" / "mail.tally"
 
@@ -50,21 +50,21 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 
 def create(model: Model, path: str | os.PathLike[str], wait: float = WAIT) -> None:
-    """Write a filter, in the place of whatever was there."""
+    """Write a filter; an existing file is replaced."""
     with locked(path, wait):
         storage.write(model, path)
 
 
 def update(path: str | os.PathLike[str], change: Callable[[Model], Model], wait: float = WAIT) -> Model:
-    """Change a filter while nobody else does; one that is not there yet has learned nothing.
+    """Change a filter while no other process does; it is created empty if it does not exist.
 
     Parameters
     ----------
     path : path
     change : callable
-        Given the model, answers the one to be written. If it raises, the file stays as it is.
+        Takes the model and returns the one to be written. If it raises, the file is not changed.
     wait : float
-        Seconds to wait for others.
+        Seconds to wait for the lock.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def update(path: str | os.PathLike[str], change: Callable[[Model], Model], wait:
     Raises
     ------
     LockedError
-        If others did not finish in time.
+        If another process holds the lock for longer.
 
     Examples
     --------
@@ -91,13 +91,13 @@ def update(path: str | os.PathLike[str], change: Callable[[Model], Model], wait:
 
 @contextmanager
 def locked(path: str | os.PathLike[str], wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of a file; it is given back even if the process is killed."""
+    """Hold the lock of a file; it is released even if the process is killed."""
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         until = time.monotonic() + wait
-        while not _taken(handle):
+        while not _try_lock(handle):
             if time.monotonic() >= until:
                 raise LockedError(
                     f"another process has held {os.fspath(path)} for {wait:g} seconds; nothing was changed: try again, "
@@ -106,11 +106,11 @@ def locked(path: str | os.PathLike[str], wait: float = WAIT) -> Iterator[None]:
             time.sleep(PAUSE)
         yield
     finally:
-        os.close(handle)  # gives the lock back
+        os.close(handle)  # releases the lock
 
 
-def _taken(handle: int) -> bool:
-    """Try to take the lock."""
+def _try_lock(handle: int) -> bool:
+    """Try to take the lock; return whether it was free."""
     try:
         if os.name == "nt":
             import msvcrt

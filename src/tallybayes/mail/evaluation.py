@@ -1,4 +1,4 @@
-"""How good a filter is: what became of messages whose kind is known."""
+"""Performance of a filter on messages whose class is known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MailEvaluation:
 
     spam: dict[Label, int]
     ham: dict[Label, int]
-    correct: int  # messages on the right side of one half
+    correct: int  # messages that a threshold of one half classifies correctly
 
     @classmethod
     def of(cls, spam: Sequence[Verdict], ham: Sequence[Verdict]) -> MailEvaluation:
@@ -29,41 +29,41 @@ class MailEvaluation:
     def of_probabilities(
         cls, spam: Sequence[float], ham: Sequence[float], thresholds: Thresholds = DEFAULT
     ) -> MailEvaluation:
-        """The same from probabilities of spam."""
+        """Count the verdicts that follow from probabilities of spam."""
         return cls.of(*([Verdict(thresholds.label(p), p, 1) for p in part] for part in (spam, ham)))
 
     @property
     def n_messages(self) -> int:
-        """How many messages were judged."""
+        """Number of messages."""
         return sum(self.spam.values()) + sum(self.ham.values())
 
     @property
     def recall(self) -> float:
-        """Share of the spam that was called spam."""
+        """Share of the spam that was classified as spam."""
         return self.spam["spam"] / max(sum(self.spam.values()), 1)
 
     @property
     def false_positives(self) -> int:
-        """Ham that was called spam."""
+        """Ham that was classified as spam."""
         return self.ham["spam"]
 
     @property
     def unsure(self) -> int:
-        """Messages that were called neither."""
+        """Messages that were classified as unsure."""
         return self.spam["unsure"] + self.ham["unsure"]
 
     @property
     def accuracy(self) -> float:
-        """Share of the messages on the right side of one half."""
+        """Share of the messages that a threshold of one half classifies correctly."""
         return self.correct / max(self.n_messages, 1)
 
     def __str__(self) -> str:
-        lines = [f"{'called':14}{'spam':>8}{'unsure':>8}{'ham':>8}"]
+        lines = [f"{'classified as':14}{'spam':>8}{'unsure':>8}{'ham':>8}"]
         for label, found in (("spam", self.spam), ("ham", self.ham)):
             name = f"{sum(found.values()):,} {label}"
             lines.append(f"{name:14}{found['spam']:8,}{found['unsure']:8,}{found['ham']:8,}")
-        told = f"recall {self.recall:.3f} with {plural(self.false_positives, 'false positive')}"
-        return "\n".join([*lines, f"{told}; accuracy at one half {self.accuracy:.4f}"])
+        figures = f"recall {self.recall:.3f} with {plural(self.false_positives, 'false positive')}"
+        return "\n".join([*lines, f"{figures}; accuracy at threshold 0.5: {self.accuracy:.4f}"])
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""

@@ -1,7 +1,7 @@
-"""The spam filter: a model of one column of text that hears the strongest clues of a message.
+"""The spam filter: a model of one column of text that uses the strongest clues of a message.
 
-The settings were chosen by cross-validation among the messages that the benchmark trains with (``python -m benchmarks
-mail`` tells how); none was chosen by those that it tests with.
+The settings were chosen by cross-validation on the training messages of the benchmark (``python -m benchmarks mail``);
+none was chosen on its test messages.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tallybayes.families import Clues
 CLASSES = HAM, SPAM = "ham", "spam"
 Label = Literal["ham", "spam", "unsure"]
 TOKENS = Tokens(words="lines", lower=False)
-COLUMN = Column("message", "text", Vocabulary.of([]), reason="as told", lasting="as told", tokens=TOKENS)
+COLUMN = Column("message", "text", Vocabulary.of([]), reason="given", lasting="given", tokens=TOKENS)
 BLOCK = block_of(COLUMN, Clues.name)
-# Clues of one message repeat each other: seven nats of their sum are worth about one. Fitted where messages are many.
+# Clues of one message are correlated: seven nats of their sum are worth about one. Fitted where messages are many.
 TEMPERATURE = calibration.Temperature(7.0)
-AT_ONCE = 2000  # messages that are cut at a time
-MANY = 100  # messages of each class that can tell the temperature
+AT_ONCE = 2000  # messages that are tokenised at a time
+MANY = 100  # messages of each class from which the temperature is fitted
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where spam begins and ham ends; what lies between is unsure.
+    """Probabilities from which a message is spam and below which it is ham; between them it is unsure.
 
-    A false positive is worse than nine misses: that is what 0.9 means.
+    The default 0.9 treats a false positive as nine times as bad as a miss.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ DEFAULT = Thresholds()
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a message is taken for."""
+    """The verdict on a message."""
 
     label: Label
     probability: float  # of spam
-    known: int  # tokens of the message that the filter has met before
+    known: int  # tokens of the message that the filter has learned
 
     def __str__(self) -> str:
-        return f"{self.label} {self.probability:.4f}" + ("" if self.known else " (no known word)")
+        return f"{self.label} {self.probability:.4f}" + ("" if self.known else " (no known token)")
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -85,7 +85,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Clue:
-    """What one token says, and how often it was met."""
+    """The evidence of one token, and how often it was learned."""
 
     token: str
     log_odds: float  # of spam, in nats
@@ -95,11 +95,11 @@ class Clue:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict and the clues that it was found by, strongest first."""
+    """A verdict and its clues, strongest first."""
 
     verdict: Verdict
     clues: tuple[Clue, ...]
-    total: float  # log odds of spam that they add up to
+    total: float  # log odds of spam, the sum of the clues
     temperature: float  # what the total is divided by
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,15 +121,15 @@ def empty() -> Model:
     --------
     >>> model = learn(empty(), ["subject:free\\nmoney"], "spam")
     >>> model = learn(model, ["subject:minutes\\nmeeting"], "ham")
-    >>> [str(verdict) for verdict in judge(model, ["money", "meeting", "aardvark"])]
-    ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known word)']
+    >>> [str(verdict) for verdict in classify(model, ["money", "meeting", "aardvark"])]
+    ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known token)']
     """
     settings = Settings({BLOCK: Clues()}, prior="uniform", calibration=TEMPERATURE)
     return Model(settings, count(rows((), ()), settings.families))
 
 
 def rows(documents: Iterable[str], labels: Sequence[str]) -> Batch:
-    """Documents ready to be counted, with a vocabulary of their own; they are cut as they come."""
+    """Documents as labelled rows with a vocabulary of their own; tokenised as they come."""
     counted = _counted(documents)
     schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES)
     codes = np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
@@ -149,7 +149,7 @@ def learn(model: Model, documents: Sequence[str], label: str) -> Model:
 
 
 def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
-    """The filter that never saw these messages; words that nobody used but them are gone."""
+    """The filter without these messages; tokens that occurred in no other message are gone."""
     try:
         less = model.unlearn(rows(documents, [label] * len(documents)))
     except UnlearnError:
@@ -159,15 +159,15 @@ def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
 
 
 def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:
-    """A filter that has learned these messages, and the probability of spam of each, left out: ham first.
+    """A filter that has learned these messages, and the leave-one-out probability of spam of each: ham first.
 
-    The temperature is fitted to those where there are enough of both.
+    The temperature is fitted to these probabilities where there are enough messages of both classes.
     """
     return trained(rows([*ham, *spam], [HAM] * len(ham) + [SPAM] * len(spam)))
 
 
 def trained(batch: Batch) -> tuple[Model, Array]:
-    """The same from rows that are cut already."""
+    """The same from rows that are tokenised already."""
     model = empty().learn(batch)
     raw = replace(model, settings=replace(model.settings, calibration=None)).leave_one_out(batch)
     assert batch.labels is not None
@@ -180,7 +180,7 @@ def trained(batch: Batch) -> tuple[Model, Array]:
 
 
 def adopted(model: Model) -> Model:
-    """A model from a file as a filter, with the usual temperature if merging left it without one.
+    """Check that a model from a file is a filter; one without a temperature gets the default one.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def adopted(model: Model) -> Model:
     """
     columns = [(column.name, column.tokens) for column in model.schema.columns[:2]]
     if (columns, model.schema.classes, [*model.tally.blocks]) != ([(COLUMN.name, TOKENS)], CLASSES, [BLOCK]):
-        raise ModelFileError("it is a model, but none of mail: mail train makes one")
+        raise ModelFileError("it is a model, but not a mail filter: mail train makes one")
     return (
         model
         if model.settings.calibration
@@ -197,11 +197,11 @@ def adopted(model: Model) -> Model:
     )
 
 
-# ---------------------------------------------------------------------------------------------- judging
+# ---------------------------------------------------------------------------------------------- classifying
 
 
-def judge(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
-    """What messages are taken for; a filter that has met only one class, or no word of a message, is unsure."""
+def classify(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
+    """The verdicts on messages; a filter that knows only one class, or no token of a message, is unsure."""
     words = _known(model, documents)
     known = np.diff(words.start).tolist()
     if not model.tally.class_weight.all():
@@ -218,19 +218,19 @@ def _known(model: Model, documents: Sequence[str]) -> Documents:
 
 
 def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Case:
-    """The verdict on a message and the clues that it was found by; their sum is what the verdict rests on."""
+    """The verdict on a message and its clues; the verdict follows from their sum."""
     words = _known(model, [document])
     parts = model.settings.families[BLOCK].contributions(model.parameters[BLOCK], words)[0]
     odds = parts[1] - parts[0]
-    heard = np.flatnonzero(odds)
-    clues = _clues(model, heard[np.argsort(-np.abs(odds[heard]), kind="stable")], odds)
+    used = np.flatnonzero(odds)
+    clues = _clues(model, used[np.argsort(-np.abs(odds[used]), kind="stable")], odds)
     fitted = model.settings.calibration
     temperature = fitted.temperature if isinstance(fitted, calibration.Temperature) else 1.0
-    return Case(judge(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
+    return Case(classify(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
 
 
 def top(model: Model, most: int = 20) -> dict[str, tuple[Clue, ...]]:
-    """The strongest tokens that were learned, of each class."""
+    """The strongest tokens of each class."""
     said = model.parameters[BLOCK].said
     odds = said[:, 1] - said[:, 0]
     ranked = np.argsort(odds, kind="stable")

@@ -1,4 +1,4 @@
-"""HTML to what a reader sees of it, and where its links lead. Nothing is fetched and no script is run."""
+"""HTML to the text that a reader sees, and its links. Nothing is fetched and no script is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINKS = "[href], [src], [action], [background]"
 
 
 class Page(NamedTuple):
-    """What a page says and what it points to."""
+    """The text and the links of a page."""
 
     text: str
     links: list[str]  # addresses as they are written
@@ -25,9 +25,9 @@ class Page(NamedTuple):
 
 
 def read_html(html: str) -> Page:
-    """Text, links and telling elements of a page, in lower case.
+    """Text, links and characteristic elements of a page, in lower case.
 
-    Tags inside words ("fr<b>ee</b>", "fr<!-- x -->ee") hide them from filters, not from readers: they are taken out.
+    Tags inside words ("fr<b>ee</b>", "fr<!-- x -->ee") hide them from filters, not from readers: they are removed.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _parser() -> Any:
 
 
 def check_installed() -> None:
-    """Raise if there is nothing to read HTML with: a filter that passed over it would learn and judge other words."""
+    """Raise if there is nothing to read HTML with: a filter that skipped it would use other words."""
     try:
         import selectolax.lexbor  # noqa: F401
     except ImportError as error:

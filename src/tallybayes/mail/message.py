@@ -1,7 +1,7 @@
 """A message as the tokens that a filter counts: bytes → parts → tokens.
 
 Tokens of a header carry its name (``subject:free``), so that a word in the subject and the same word in the text are
-different evidence. What a message does wrong is no error: it is read as far as it goes, and no part of it is fetched,
+different evidence. A malformed message is no error: it is read as far as possible, and no part of it is fetched,
 opened or run. The limits bound the time that any message can take, however it was made.
 """
 
@@ -22,7 +22,7 @@ from tallybayes._native import TokenBag  # not by way of kernels: processes that
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
-MOST_BYTES = 1 << 20  # of a message that are looked at: an attachment of 50 MB says no more than its beginning
+MOST_BYTES = 1 << 20  # of a message that are read: an attachment of 50 MB adds no more than its beginning
 MOST_LINES = 20_000
 MOST_PARTS = 100
 MOST_DEPTH = 10  # parts in parts that are read without the parser
@@ -31,7 +31,7 @@ MOST_TEXT = 1 << 18  # characters that are read, in all parts together
 MOST_HEADERS = 200
 LONGEST_NAME = 60  # characters of a header's name
 LONGEST_HEADER = 2000  # characters
-LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that are told apart
+LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that count
 
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
 
@@ -39,14 +39,14 @@ ENCODING = "content-transfer-encoding"
 HEADERS_END = re.compile(rb"\n\r?\n")
 HEADER = re.compile(r"^([!-9;-~]+):[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)\n", re.MULTILINE)
 
-# Dates, codes and fixed phrases: their values never come again or say nothing, but that they are there is a token.
+# Dates, codes and fixed phrases: their values never recur or are no evidence, but their presence is a token.
 MERE_NAMES = re.compile(
     r"lines|content-length|content-type|content-disposition|status|thread-index|mime-version|.*date|"
     r"(?:x-google-)?dkim-signature|domainkey-signature|arc-.*|authentication-results|received-spf|"
     r"x-antiabuse|x-authentication-warning"
 )
-# What another filter found says what that filter thought, not what the message is. A mailing list writes the same dozen
-# headers on all its messages: one of them, its name, says it all, and the others would drown out the message.
+# What another filter found is that filter's verdict, not evidence. A mailing list writes the same dozen
+# headers on all its messages: its name is enough, and the others would drown out the message.
 SILENT = re.compile(
     r"x-(?:tallybayes|bogosity|spam|spambayes|virus|dspam|crm114|rspamd|uidl|keywords|mozilla|status|pstn|ironport)|"
     r"list-(?!id)|x-list|x-loop|x-beenthere|x-mailman|errors-to"
@@ -83,8 +83,8 @@ def document(raw: bytes) -> str:
     headers, message = parsed(raw)
     bag = TokenBag()
     for name, value in islice(headers, MOST_HEADERS):
-        if heard := _read_as(name[:LONGEST_NAME]):
-            bag.add_header(*heard, header_text(value[:LONGEST_HEADER]))
+        if read_as := _read_as(name[:LONGEST_NAME]):
+            bag.add_header(*read_as, header_text(value[:LONGEST_HEADER]))
     for part in parts(message):
         _add_part(bag, part)
         if part.text:
@@ -103,7 +103,7 @@ class Parsed(NamedTuple):
 
 
 def parsed(raw: bytes) -> Parsed:
-    """Take a message apart; one that would break the parser is headers and one text."""
+    """Split a message into its parts; one that would break the parser is headers and one text."""
     raw = _beginning(raw)
     with suppress(*BROKEN):
         if found := well_formed(raw):
@@ -129,9 +129,9 @@ def by_parser(raw: bytes) -> Message:
 
 
 def well_formed(raw: bytes, depth: int = 0) -> Parsed | None:
-    """The same at a stroke where all is as it should be, as in most mail; None where it takes a parser to tell.
+    """The tree of a well-formed message, as most are, without the standard parser; None where that is needed.
 
-    Of its headers each part has only those that describe it: every question to it looks through all it has.
+    Each part keeps only the headers that describe it: every lookup goes through all of them.
     """
     lines = b"\n" + raw  # a part that has no headers begins with an empty line
     end = HEADERS_END.search(lines)
@@ -186,7 +186,7 @@ def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
 
 
 def _beginning(raw: bytes) -> bytes:
-    """As much of a message as is looked at."""
+    """As much of a message as is read."""
     raw = raw[:MOST_BYTES]
     if len(raw) <= MOST_LINES or raw.count(b"\n") + raw.count(b"\r") <= MOST_LINES:
         return raw
@@ -199,7 +199,7 @@ def _beginning(raw: bytes) -> bytes:
 
 
 class Part(NamedTuple):
-    """What a part says of itself, and its text; empty where it has none."""
+    """The declared properties of a part, and its text; empty where it has none."""
 
     kind: str
     charset: str
@@ -224,12 +224,12 @@ def parts(message: Message) -> Iterator[Part]:
 
 
 def _described(part: Message, most: int) -> Part:
-    # What is not there need not be parsed; of what is told twice, the first counts.
-    told = {name.lower(): value for name, value in reversed(list(part.raw_items()))}
-    typed = str(told.get("content-type", "")).lower()
+    # What is absent need not be parsed; of repeated headers the first counts.
+    headers = {name.lower(): value for name, value in reversed(list(part.raw_items()))}
+    typed = str(headers.get("content-type", "")).lower()
     kind, charset = _typed(typed) if typed else (part.get_default_type(), "")
-    encoding = _told(lambda: part.get(ENCODING)).lower() if ENCODING in told else ""
-    file = _told(part.get_filename) if "name" in typed or "content-disposition" in told else ""
+    encoding = _declared(lambda: part.get(ENCODING)).lower() if ENCODING in headers else ""
+    file = _declared(part.get_filename) if "name" in typed or "content-disposition" in headers else ""
     # A multipart whose parts were not found is one text.
     is_text = kind.startswith("text/") or (kind.startswith("multipart/") and not part.is_multipart())
     return Part(kind, charset, encoding, file, _text(part, charset)[:most] if is_text and most > 0 else "")
@@ -237,10 +237,10 @@ def _described(part: Message, most: int) -> Part:
 
 @lru_cache(maxsize=1024)  # most mail is of few types
 def _typed(value: str) -> tuple[str, str]:
-    """The type and the charset that a header tells."""
+    """The type and the charset of a content-type header."""
     part = Message()
     part.set_raw("content-type", value)
-    return _told(part.get_content_type), _told(part.get_content_charset) if "charset" in value else ""
+    return _declared(part.get_content_type), _declared(part.get_content_charset) if "charset" in value else ""
 
 
 def _text(part: Message, charset: str) -> str:
@@ -254,8 +254,8 @@ def _text(part: Message, charset: str) -> str:
     return decoded(data, charset)
 
 
-def _told(ask: Callable[[], Any]) -> str:
-    """What a part says of itself, or nothing where it cannot be understood."""
+def _declared(ask: Callable[[], Any]) -> str:
+    """A property that a part declares, or nothing where it is malformed."""
     try:
         return " ".join(str(ask() or "").split())
     except BROKEN:
@@ -278,7 +278,7 @@ class How(IntEnum):
 
 @lru_cache(maxsize=1024)
 def _read_as(name: str) -> tuple[str, int] | None:
-    """The name of a header in lower case, and how its value is read; None where it is not heard."""
+    """The name of a header in lower case, and how its value is read; None where it is ignored."""
     name = header_text(name).lower()
     if SILENT.match(name):
         return None

@@ -1,4 +1,4 @@
-"""Many messages to documents, on all cores."""
+"""Messages to documents, on all cores."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tallybayes.mail.message import document
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
-FEW = 300  # messages that are read before other processes would have started
-CHUNK = 32  # messages that a process is given at a time
+FEW = 300  # messages up to which starting other processes takes longer than reading
+CHUNK = 32  # messages that a process reads at a time
 
 
 @contextmanager
 def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[Iterator[str]]:
     """The documents of messages, in their order.
 
-    Where there are many, other processes begin to read them at once, not only when the first is asked for; they stop
-    when the context is left.
+    Where there are many, other processes begin to read them at once, not only when the first is requested; they stop
+    when the context ends.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def _context() -> BaseContext:
     """The quickest safe way to start processes.
 
     A process that has no threads, as that of the command has none, is copied as it is. Otherwise the copies come from
-    a server that has none: threads of this process would be cut off in the middle of their work.
+    a server that has none: a copy would lack the threads of this process, in the middle of their work.
     """
     import multiprocessing
 

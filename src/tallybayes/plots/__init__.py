@@ -1,9 +1,9 @@
 """Pictures of models and records with matplotlib (the extra ``plot``).
 
-Every function takes a model or a record and, optionally, axes to draw on, and returns the axes. What is drawn is in
-`inspection.charts` and `inspection.evaluate`, where it also prints as text and JSON. Fonts, grids and backgrounds are
+Every function takes a model or a record and, optionally, axes to draw on, and returns the axes. The records are in
+`inspection.charts` and `inspection.evaluate`, where they also print as text and JSON. Fonts, grids and backgrounds are
 those of the user's style. So are the colours of classes where the style has some; otherwise they are the ones of
-Okabe and Ito, which people with colour-vision deficiency tell apart, on light and on dark ground.
+Okabe and Ito, which people with colour-vision deficiency can distinguish, on light and on dark backgrounds.
 """
 
 from tallybayes.plots._style import COLOURS

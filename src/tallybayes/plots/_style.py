@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours and how names and figures are written."""
+"""What all plots share: axes, colours and the format of names and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999")  # Okabe and Ito 2008
 FOR, AGAINST = "#0072b2", "#d55e00"
-STYLES = ("-", "--", ":", "-.")  # for those who see no colours, and for more classes than colours
+STYLES = ("-", "--", ":", "-.")  # for readers who see no colours, and for more classes than colours
 LINE = 1.8
 
 
@@ -26,7 +26,7 @@ def pyplot() -> Any:
 
 
 def axes_of(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes that were given, or new ones of so many inches."""
+    """The given axes, or new ones of so many inches."""
     if ax is not None:
         return ax
     return pyplot().figure(figsize=size, layout="constrained").subplots()
@@ -55,21 +55,21 @@ def line_style(k: int) -> str:
 
 
 def ink() -> str:
-    """The colour of lines and letters."""
+    """The colour of lines and text."""
     import matplotlib as mpl
 
     return str(mpl.rcParams["text.color"])
 
 
-def ground() -> str:
-    """The colour behind the picture."""
+def background() -> str:
+    """The colour of the background."""
     import matplotlib as mpl
 
     return str(mpl.rcParams["axes.facecolor"])
 
 
 def clear(ax: Axes, *more: str) -> None:
-    """Leave out lines that say nothing."""
+    """Hide lines that carry no information."""
     for side in ("top", "right", *more):
         ax.spines[side].set_visible(False)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def decision_boundary(
     model: Any, columns: tuple[str, str] | None = None, *, data: Any = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw which class is likeliest, and how likely, over two columns of numbers; all other columns are unknown.
+    """Draw which class is likeliest, and how likely, over two columns of numbers; all other columns are missing.
 
     Where the log odds of two classes are linear the separating line is drawn with its w and b, and where the columns
     are normal each class has ellipses of one and two standard deviations.
@@ -28,7 +28,7 @@ def decision_boundary(
     ----------
     model : Model, estimator or Boundary
     columns : two column names, optional
-        The two most telling numbers if not given.
+        The two most informative numbers if not given.
     data : Rows or (X, y), optional
         Rows to draw as points.
     ax : Axes, optional

@@ -1,4 +1,4 @@
-"""What the model believes of each column."""
+"""Plots of the distribution of each column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def features(
     model: Any, data: Any = None, *, columns: Sequence[str] | None = None, most: int = 9, axes: Any = None
 ) -> Any:
-    """Draw what the model believes of each column, class by class, the most telling columns first.
+    """Draw the fitted distribution of each column by class, the most informative columns first.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def features(
     most : int
         Columns to draw.
     axes : array of Axes, optional
-        As many as there are to be pictures.
+        One for each column.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def features(
             spare.remove()
     flat = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[: len(found)]
     if len(flat) < len(found):
-        raise DataError(f"{len(found)} pictures need as many axes, got {len(flat)}; use most={len(flat)}")
+        raise DataError(f"{len(found)} plots need as many axes, got {len(flat)}; use most={len(flat)}")
     for i, (ax, picture) in enumerate(zip(flat, found, strict=True)):
         (_curves if isinstance(picture.shape, Curves) else _bars)(ax, picture)
         ax.set_title(f"{style.short(picture.column, 28)}\n{picture.information:.2f} nats", fontsize="medium")

@@ -1,4 +1,4 @@
-"""How a model came to be: with the rows it learned, and step by step."""
+"""Plots of training: by the number of rows, and by the iterations of expectation-maximisation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw how good the model is after so many rows; tallies are merged, nothing is refitted.
+    """Draw the performance of the model by the number of training rows; tallies are merged, nothing is refitted.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **op
     ax.plot(curve.n_rows, curve.accuracy, "o-", color=style.colour(0), linewidth=style.LINE, markersize=4)
     baseline = curve.evaluations[-1].baseline_accuracy
     ax.axhline(baseline, color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
-    ax.annotate("always the commonest class", (0.99, baseline), xycoords=("axes fraction", "data"), ha="right",
+    ax.annotate("baseline (majority class)", (0.99, baseline), xycoords=("axes fraction", "data"), ha="right",
                 va="bottom", fontsize="small")  # fmt: skip
     ax.set_xscale("log")
-    ax.set(xlabel="rows learned", ylabel=f"accuracy on {curve.n_held_out:,} rows held out")
+    ax.set(xlabel="training rows", ylabel=f"accuracy on {curve.n_held_out:,} held-out rows")
     style.clear(ax)
     return ax
 

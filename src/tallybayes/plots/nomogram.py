@@ -1,4 +1,4 @@
-"""The model as a chart to be read with a ruler."""
+"""Plot of a nomogram: the model as a chart to be read with a ruler."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tallybayes.inspection.charts.nomogram import SCALE, round_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+REACH = 110.0  # points up to which a line is drawn
 
 
 def nomogram(
@@ -33,7 +35,8 @@ def nomogram(
     ----------
     model : Model, estimator or Nomogram
     label, against : class, optional
-        What the points speak for and against; the last class and the commonest other one if not given.
+        The class that positive points favour, and the one that negative points favour; by default the last class and
+        the most frequent other one.
     most : int
         Columns to draw.
     ax : Axes, optional
@@ -43,21 +46,40 @@ def nomogram(
     Axes
     """
     chart = model if isinstance(model, Nomogram) else pictures.nomogram(model, label, against, most)
-    ax, ink = style.axes_of(ax, (8.6, 0.62 * len(chart.lines) + 2.4)), style.ink()
-    reach = 110.0
+    ax = style.axes_of(ax, (8.6, 0.62 * len(chart.lines) + 2.4))
+    _points_scale(ax)
+    for i, line in enumerate(chart.lines, start=1):
+        points = [max(-REACH, min(REACH, chart.points(odds))) for odds in line.log_odds]
+        ax.hlines(i, min(points), max(points), color=style.COLOURS[0], linewidth=2.0)
+        _marks(ax, i, points, line.values)
+    total, scale = len(chart.lines) + 1.4, len(chart.lines) + 2.6
+    _sum_scales(ax, chart, total, scale)
+    names = ["points", *(style.short(line.column, 24) for line in chart.lines)]
+    names += ["sum of points", f"P({style.short(chart.label, 18)})"]
+    ax.set_yticks([0, *range(1, len(chart.lines) + 1), total, scale], names)
+    ax.set_ylim(scale + 0.8, -0.8)
+    ax.set_xlim(-REACH - 4, REACH + 4)
+    ax.set_xticks([])
+    ax.tick_params(axis="y", length=0)
+    ax.set_title(f"{chart.label} against {chart.against}")
+    for side in ax.spines.values():
+        side.set_visible(False)
+    return ax
+
+
+def _points_scale(ax: Axes) -> None:
+    """The scale at the top, from -100 to 100 points."""
+    ink = style.ink()
     ax.hlines(0, -100, 100, color=ink, linewidth=1.0)
     for mark in range(-100, 101, 20):
         ax.vlines(mark, -0.12, 0.0, color=ink, linewidth=0.8)
         ax.text(mark, -0.2, f"{mark:+d}" if mark else "0", ha="center", va="bottom", fontsize="small")
-    names = ["points"]
-    for i, line in enumerate(chart.lines, start=1):
-        names.append(style.short(line.column, 24))
-        points = [max(-reach, min(reach, chart.points(odds))) for odds in line.log_odds]
-        ax.hlines(i, min(points), max(points), color=style.COLOURS[0], linewidth=2.0)
-        _marks(ax, i, points, line.values)
+
+
+def _sum_scales(ax: Axes, chart: Nomogram, total: float, scale: float) -> None:
+    """The two scales at the bottom: the sum of points, and the probability that it means."""
     low, high = _sum_reach(chart)
-    total, scale = len(chart.lines) + 1.4, len(chart.lines) + 2.6
-    names += ["sum of points", f"P({style.short(chart.label, 18)})"]
+    ink = style.ink()
 
     def across(points: float) -> float:
         return -100.0 + 200.0 * (points - low) / (high - low)
@@ -71,15 +93,6 @@ def nomogram(
         if -100 <= across(chart.sum_for(p)) <= 100:
             ax.vlines(across(chart.sum_for(p)), scale, scale + 0.12, color=ink, linewidth=0.8)
             ax.text(across(chart.sum_for(p)), scale + 0.18, f"{p:g}", ha="center", va="top", fontsize="small")
-    ax.set_yticks([0, *range(1, len(chart.lines) + 1), total, scale], names)
-    ax.set_ylim(scale + 0.8, -0.8)
-    ax.set_xlim(-reach - 4, reach + 4)
-    ax.set_xticks([])
-    ax.tick_params(axis="y", length=0)
-    ax.set_title(f"{chart.label} rather than {chart.against}")
-    for side in ax.spines.values():
-        side.set_visible(False)
-    return ax
 
 
 def _marks(ax: Axes, at: float, points: list[float], values: Sequence[str]) -> None:
@@ -97,7 +110,7 @@ def _marks(ax: Axes, at: float, points: list[float], values: Sequence[str]) -> N
 
 
 def _sum_reach(chart: Nomogram) -> tuple[float, float]:
-    """From where to where sums of points go, rounded."""
+    """The range of the sum of points, rounded."""
     lines = [[chart.points(o) for o in line.log_odds if math.isfinite(o)] for line in chart.lines]
     low, high = sum(min(p) for p in lines if p), sum(max(p) for p in lines if p)
     low, high = max(low, chart.sum_for(SCALE[0])), min(high, chart.sum_for(SCALE[-1]))

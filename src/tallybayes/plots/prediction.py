@@ -1,4 +1,4 @@
-"""One prediction: what each column adds to it, and how it hangs on the prior."""
+"""Plots of one prediction: the evidence of each column, and the effect of the prior."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def evidence(
     model: Any, row: Any = None, *, against: Level | None = None, most: int = 12, ax: Axes | None = None
 ) -> Axes:
-    """Draw one prediction from the prior to the posterior, what each column adds in log odds.
+    """Draw one prediction from the prior to the posterior, with the log odds that each column adds.
 
     Parameters
     ----------
@@ -30,20 +30,20 @@ def evidence(
     against : class, optional
         The class to compare with; the runner-up if not given.
     most : int
-        Steps to draw; the weakest ones are put together.
+        Steps to draw; the weakest ones are summed up.
     ax : Axes, optional
 
     Returns
     -------
     Axes
     """
-    told = model if isinstance(model, Explanation) else _explained(model, row, against)
-    ax = style.axes_of(ax, (6.4, 0.36 * min(most, len(told.evidence)) + 1.5))
-    steps = [("prior", told.prior)]
-    heard = [(f"{e.column} = {style.short(shown(e.value), 18)}", e.log_odds) for e in told.evidence if e.log_odds]
-    steps += heard[:most]
-    if heard[most:]:
-        steps.append((f"{len(heard) - most} others", math.fsum(odds for _, odds in heard[most:])))
+    found = model if isinstance(model, Explanation) else _explained(model, row, against)
+    ax = style.axes_of(ax, (6.4, 0.36 * min(most, len(found.evidence)) + 1.5))
+    steps = [("prior", found.prior)]
+    columns = [(f"{e.column} = {style.short(shown(e.value), 18)}", e.log_odds) for e in found.evidence if e.log_odds]
+    steps += columns[:most]
+    if columns[most:]:
+        steps.append((f"{len(columns) - most} others", math.fsum(odds for _, odds in columns[most:])))
     finite = [odds for _, odds in steps if math.isfinite(odds)]
     edge = 1.3 * (sum(map(abs, finite)) or 1.0)  # where an impossible value is drawn to
     at, room = 0.0, 0.0
@@ -59,19 +59,19 @@ def evidence(
     ax.set_yticks(range(len(steps)), [name for name, _ in steps])
     ax.set_xlim(*style.padded(ax.get_xlim()))
     ax.invert_yaxis()
-    ax.set_xlabel(f"log odds of {told.label} against {told.against}")
-    posterior = f"P({style.short(told.label, 20)}) {chance(told.posterior[told.label], 3)}"
-    ax.set_title(f"{posterior}, log odds {style.signed(told.total)}")
+    ax.set_xlabel(f"log odds of {found.label} against {found.against}")
+    posterior = f"P({style.short(found.label, 20)}) {chance(found.posterior[found.label], 3)}"
+    ax.set_title(f"{posterior}, log odds {style.signed(found.total)}")
     style.clear(ax)
     return ax
 
 
 def _explained(model: Any, row: Any, against: Level | None) -> Explanation:
     if row is None:
-        raise DataError("the evidence is that of one row: pass it, or an Explanation")
+        raise DataError("pass the row to explain, or an Explanation")
     if hasattr(model, "explain"):
-        told: Explanation = model.explain(row, against)
-        return told
+        found: Explanation = model.explain(row, against)
+        return found
     core = model_of(model)
     single = [row] if isinstance(row, dict) else row
     rows = rows_of(core, single)

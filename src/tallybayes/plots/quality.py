@@ -1,4 +1,4 @@
-"""How good the predictions are."""
+"""Plots of performance: calibration and confusion."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 def reliability(model: Any, data: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Draw how often predictions of each confidence are right; on the diagonal they are as good as they say.
+    """Draw the accuracy of predictions by their confidence; on the diagonal they are calibrated.
 
     Parameters
     ----------
     model : Evaluation, Model or estimator
     data : Rows or (X, y), optional
-        The rows that a model learned, to be judged by leave-one-out; not needed with an `Evaluation`.
+        The training data, evaluated by leave-one-out; not needed with an `Evaluation`.
     ax : Axes, optional
 
     Returns
     -------
     Axes
     """
-    judged, ax = _judged(model, data), style.axes_of(ax, (4.6, 4.4))
-    x, y = ([getattr(b, field) for b in judged.reliability] for field in ("confidence", "accuracy"))
-    share = np.array([b.weight for b in judged.reliability]) / judged.weight
+    evaluation, ax = _evaluated(model, data), style.axes_of(ax, (4.6, 4.4))
+    x, y = ([getattr(b, field) for b in evaluation.reliability] for field in ("confidence", "accuracy"))
+    share = np.array([b.weight for b in evaluation.reliability]) / evaluation.weight
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
     ax.plot(x, y, color=style.colour(0), linewidth=style.LINE, zorder=2)
-    ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.ground(), zorder=3)
-    low = max(0.0, min([*x, *y, 1.0 / len(judged.classes)]) - 0.05)
-    ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="share that is right")
-    ax.set_title(f"{judged.method}: calibration error {judged.ece:.3f}", fontsize="medium")
+    ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.background(), zorder=3)
+    low = max(0.0, min([*x, *y, 1.0 / len(evaluation.classes)]) - 0.05)
+    ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="accuracy")
+    ax.set_title(f"{evaluation.method}: calibration error {evaluation.ece:.3f}", fontsize="medium")
     style.clear(ax)
     return ax
 
@@ -49,25 +49,25 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     ----------
     model : Evaluation, Model or estimator
     data : Rows or (X, y), optional
-        The rows that a model learned, to be judged by leave-one-out; not needed with an `Evaluation`.
+        The training data, evaluated by leave-one-out; not needed with an `Evaluation`.
     most : int
-        Classes to draw, the commonest.
+        Classes to draw, the most frequent.
     ax : Axes, optional
 
     Returns
     -------
     Axes
     """
-    judged = _judged(model, data)
-    kept = np.sort(np.argsort(-judged.support, kind="stable")[:most])
-    table, labels = judged.confusion[np.ix_(kept, kept)], [style.short(judged.classes[k], 14) for k in kept]
-    total = judged.support[kept][:, None]
+    evaluation = _evaluated(model, data)
+    kept = np.sort(np.argsort(-evaluation.support, kind="stable")[:most])
+    table, labels = evaluation.confusion[np.ix_(kept, kept)], [style.short(evaluation.classes[k], 14) for k in kept]
+    total = evaluation.support[kept][:, None]
     share = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     ax = style.axes_of(ax, (1.2 + 0.62 * len(kept) + 1.2, 1.2 + 0.5 * len(kept) + 0.6))
     style.pyplot()
     from matplotlib.colors import LinearSegmentedColormap
 
-    shades = LinearSegmentedColormap.from_list("share", [style.ground(), style.FOR])
+    shades = LinearSegmentedColormap.from_list("share", [style.background(), style.FOR])
     ax.imshow(share, cmap=shades, vmin=0.0, vmax=1.0)
     for (i, j), value in np.ndenumerate(table):
         if value or i == j:
@@ -76,16 +76,16 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     ax.set_xticks(range(len(kept)), labels, rotation=45 if max(map(len, labels)) > 6 else 0, ha="center")
     ax.set_yticks(range(len(kept)), labels)
     ax.set(xlabel="predicted", ylabel="true")
-    ax.set_title(f"{judged.method}: accuracy {float(judged.accuracy):.3f}", fontsize="medium")
+    ax.set_title(f"{evaluation.method}: accuracy {float(evaluation.accuracy):.3f}", fontsize="medium")
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
     return ax
 
 
-def _judged(model: Any, data: Any) -> Evaluation:
+def _evaluated(model: Any, data: Any) -> Evaluation:
     if isinstance(model, Evaluation):
         return model
     if data is None:
-        raise DataError("pass the rows that the model learned, or an Evaluation")
+        raise DataError("pass the training data, or an Evaluation")
     return leave_one_out(model_of(model), rows_with_labels(model, data))

@@ -1,4 +1,4 @@
-"""Reports: one self-contained page on a model, with a what-if that is computed in the page."""
+"""Reports: one self-contained page on a model, with a what-if form that is computed in the page."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import Evaluation, leave_one_out, score
 from tallybayes.inspection.explain import hallmarks
-from tallybayes.learning.mixtures import Pooled
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 
 __all__ = ["Report", "make", "write"]
 
-MOST_BYTES = 6_000_000  # of parameters that a page still opens with at once
-MOST_ROWS = 50_000  # that the model is judged by
+MOST_BYTES = 6_000_000  # of parameters in a page that still opens at once
+MOST_ROWS = 50_000  # that the model is evaluated on
 
 
 def make(
     model: Any, data: Any = None, *, title: str | None = None, target: str | None = None, method: str = "leave-one-out"
 ) -> Report:
-    """All that a report on a model shows.
+    """Make a report on a model.
 
     Parameters
     ----------
     model : Model or estimator
     data : labelled Rows or (X, y), optional
-        Rows to judge the model by and to draw histograms of.
+        Rows to evaluate the model on and to draw histograms of.
     title : str, optional
     target : str, optional
-        What the classes are of.
+        Name of the column of labels.
     method : {"leave-one-out", "test"}
-        Whether the rows are those that were learned, or others.
+        Whether the rows are the training data, or others.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def make(
     pictures = column_pictures(core, rows)
     scorer, parts = _scorer(core)
     return Report(
-        title or (f"Which {target}?" if target else "A Naive Bayes model"),
+        title or (f"Predicting {target}" if target else "Naive Bayes model"),
         target,
         core.schema.classes,
         tuple(core.tally.class_weight.tolist()),
@@ -73,7 +72,7 @@ def make(
         pictures,
         concerns(core, rows, pictures),
         hallmarks(core, 6),
-        None if rows is None else _judged(core, rows, method),
+        None if rows is None else _evaluated(core, rows, method),
         _settings(core),
         core.n_parameters,
         scorer,
@@ -90,7 +89,7 @@ def write(model: Any, path: str | os.PathLike[str], data: Any = None, **options:
 
 
 def _scorer(model: Model) -> tuple[Any, Scorer | None]:
-    """The parameters for the page, unless they are too many or of a kind that has no such form."""
+    """The parameters for the page, unless they are too many or of a family that cannot be exported."""
     if model.n_classes < 2:
         return None, None
     try:
@@ -103,7 +102,7 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
 
 
 def _compact(term: dict[str, Any]) -> dict[str, Any]:
-    """Words that say the same, as nearly all rare ones do, share a row of slopes: the page is a third as large."""
+    """Words with the same slopes, as nearly all rare ones have, share a row: the page is a third as large."""
     if "slopes" not in term:
         return term
     rows: dict[tuple[Any, ...], int] = {}
@@ -111,20 +110,20 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
 
 
-def _judged(model: Model, rows: Any, method: str) -> Evaluation | None:
-    if rows.labels is None or rows.labels.codes is None or isinstance(model.settings.calibration, Pooled):
+def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:
+    if rows.labels is None or rows.labels.codes is None:
         return None
     if method == "leave-one-out":
         try:
             return leave_one_out(model, rows)
         except (RowError, UnlearnError) as error:
-            raise UnlearnError(f"{error}; other rows are judged with method='test' (--test)") from None
+            raise UnlearnError(f"{error}; evaluate on other rows with method='test' (--test)") from None
     return score(model.log_posterior(rows), rows.labels.codes, model.schema.classes, rows.labels.weight)
 
 
 def _settings(model: Model) -> dict[str, str]:
     settings = model.settings
-    weights = "none: all evidence is believed" if settings.weights is None else repr(settings.weights)
+    weights = "none: every column has weight 1" if settings.weights is None else repr(settings.weights)
     return {
         **{f"{name} columns": repr(family) for name, family in settings.families.items()},
         "prior": settings.prior if isinstance(settings.prior, str) else str(dict(settings.prior)),

@@ -1,4 +1,4 @@
-"""What can be set on the what-if page: a control for every column that is evidence, the most telling first."""
+"""The controls of the what-if form: one for every column with evidence, the most informative first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallybayes.core.schema import Column, Level
 from tallybayes.export.portable import Bag, ByLevel, ByPair, Ellipsoid, Scorer, Text, names_of
 from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
 
-MOST_LEVELS = 100  # that are listed; of more, the commonest are suggested
+MOST_LEVELS = 100  # that are listed; of more, the most frequent are suggested
 
 
 def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[ColumnPicture]) -> list[dict[str, Any]]:
@@ -31,15 +31,15 @@ def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[Colum
     """
     bags = [term for term in scorer.terms if isinstance(term, Bag)]
     in_bags = {name for bag in bags for name in bag.columns}
-    whole = {name for term in scorer.terms if isinstance(term, Ellipsoid) for name in term.columns}  # have no holes
+    whole = {name for term in scorer.terms if isinstance(term, Ellipsoid) for name in term.columns}  # cannot be missing
     known = {column.name: column for column in columns}
     shown = {picture.column: picture for picture in pictures if picture.kind != "pair"}
     rank = {picture.column: i for i, picture in enumerate(pictures)}
-    told = [_words(bag, shown.get("words")) for bag in bags]
+    found = [_words(bag, shown.get("words")) for bag in bags]
     for name in sorted(scorer.columns, key=lambda name: rank.get(name, len(rank))):
         if name not in in_bags and name in known:
-            told.append(_control(known[name], scorer, shown.get(name), required=name in whole))
-    return told
+            found.append(_control(known[name], scorer, shown.get(name), required=name in whole))
+    return found
 
 
 def _words(bag: Bag, picture: ColumnPicture | None) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _number(text: str) -> float | None:
 
 
 def _typical_levels(levels: Sequence[Level], picture: ColumnPicture | None) -> list[int]:
-    """Place of the likeliest level of each class."""
+    """Position of the likeliest level of each class."""
     if picture is None or not isinstance(picture.shape, Bars) or not levels:
         return []
     return [int(k) for k in picture.shape.chance[:, : len(levels)].argmax(axis=1)]

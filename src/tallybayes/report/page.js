@@ -1,4 +1,4 @@
-// The page: the what-if, and the pages of columns. `tallybayes` scores; nothing here knows any mathematics.
+// The page: the what-if, and the pages of columns. `tallybayes` scores; there is no mathematics here.
 "use strict";
 
 (() => {
@@ -44,16 +44,16 @@
   function signed(x) {
     if (x === Infinity) return "+∞";
     if (x === -Infinity) return "−∞";
-    const told = Math.abs(x).toFixed(2);
-    return told === "0.00" ? told : (x < 0 ? "−" : "+") + told;
+    const digits = Math.abs(x).toFixed(2);
+    return digits === "0.00" ? digits : (x < 0 ? "−" : "+") + digits;
   }
   const minus = (a, b) => (a === b ? 0 : a - b); // two impossibilities cancel
 
-  // Pages of anything: shows the page that is asked for and says which it is.
+  // Pages of anything: shows the requested page and its number.
   function pager(box, count, show) {
     let page = 0;
     const pages = Math.max(1, Math.ceil(count() / PAGE));
-    const told = make("span", { "aria-live": "polite" });
+    const number = make("span", { "aria-live": "polite" });
     const back = make("button", { type: "button", onclick: () => turn(page - 1) }, "← previous");
     const next = make("button", { type: "button", onclick: () => turn(page + 1) }, "next →");
     function turn(to) {
@@ -62,11 +62,11 @@
       box.hidden = last === 0;
       back.disabled = page === 0;
       next.disabled = page === last;
-      told.textContent = `page ${page + 1} of ${last + 1}`;
+      number.textContent = `page ${page + 1} of ${last + 1}`;
       show(page * PAGE, (page + 1) * PAGE);
     }
     box.hidden = pages === 1;
-    box.append(back, next, told);
+    box.append(back, next, number);
     return turn;
   }
 
@@ -101,7 +101,7 @@
   function whatIf(record, controls) {
     const model = tallybayes.scorer(record);
     const labels = model.classes.map(String);
-    const state = new Map(); // column → value; what is not in it is unknown
+    const state = new Map(); // column → value; a column that is not in it is missing
     const OTHER = Object.freeze({}); // a value that is none of the levels
     const widgets = controls.map((control, i) => widget(control, `w${i}`));
     const byName = new Map(controls.map((control, i) => [control.column, widgets[i]]));
@@ -130,7 +130,7 @@
       const evidence = make("div", { class: "odds-bar", "aria-hidden": "true" });
       const label = make("label", { for: id }, control.column);
       made.box = make("div", { class: "control" }, label, make("div", { class: "set" }, ...made.parts), evidence);
-      if (made.told) made.box.append(made.told);
+      if (made.list) made.box.append(made.list);
       made.evidence = evidence;
       made.control = control;
       return made;
@@ -139,8 +139,8 @@
     function number(control, id) {
       const about = { min: control.low, max: control.high, step: control.step };
       const slider = make("input", { type: "range", "aria-label": `${control.column}, slider`, ...about });
-      const exact = make("input", { type: "number", id, step: "any", placeholder: control.required ? "" : "unknown" });
-      const clear = make("button", { type: "button", "aria-label": `${control.column} unknown`, title: "unknown" }, "×");
+      const exact = make("input", { type: "number", id, step: "any", placeholder: control.required ? "" : "missing" });
+      const clear = make("button", { type: "button", "aria-label": `${control.column} missing`, title: "missing" }, "×");
       const put = (value) => set(control.column, value);
       slider.addEventListener("input", () => put(Number(slider.value)));
       exact.addEventListener("input", () => {
@@ -165,15 +165,15 @@
     }
 
     function levels(control, id) {
-      const spell = (value) => (value === OTHER ? "(another value)" : String(value));
+      const spell = (value) => (value === OTHER ? "(unseen value)" : String(value));
       const find = (text) => {
         const found = control.levels.find((level) => String(level) === text);
-        return found !== undefined ? found : text === "(another value)" && control.other ? OTHER : undefined;
+        return found !== undefined ? found : text === "(unseen value)" && control.other ? OTHER : undefined;
       };
       let input;
       if (control.suggested) {
         const list = make("datalist", { id: `${id}-list` }, ...control.suggested.map((text) => make("option", { value: text })));
-        input = make("input", { id, list: `${id}-list`, placeholder: "unknown", autocomplete: "off" });
+        input = make("input", { id, list: `${id}-list`, placeholder: "missing", autocomplete: "off" });
         input.addEventListener("input", () => {
           const found = find(input.value);
           set(control.column, found !== undefined || input.value === "" ? found : control.other ? OTHER : undefined);
@@ -187,9 +187,9 @@
           parse: find, spell, typical: (k) => control.levels[control.typical[k]], start: () => undefined,
         };
       }
-      input = make("select", { id }, make("option", { value: "" }, "unknown"));
+      input = make("select", { id }, make("option", { value: "" }, "missing"));
       control.levels.forEach((level, i) => input.append(make("option", { value: i }, String(level))));
-      if (control.other) input.append(make("option", { value: "other" }, "(another value)"));
+      if (control.other) input.append(make("option", { value: "other" }, "(unseen value)"));
       input.addEventListener("change", () => {
         const chosen = input.value;
         set(control.column, chosen === "" ? undefined : chosen === "other" ? OTHER : control.levels[Number(chosen)]);
@@ -227,20 +227,20 @@
     }
 
     function text(control, id) {
-      const example = control.example.length ? `words that tell: ${control.example.join(", ")}` : "";
+      const example = control.example.length ? `for example: ${control.example.join(", ")}` : "";
       const input = make("textarea", { id, rows: 5, placeholder: example });
-      const told = make("p", { class: "words small" });
+      const list = make("p", { class: "words small" });
       input.addEventListener("input", () => set(control.column, input.value === "" ? undefined : input.value));
       return {
         parts: [input],
-        told,
+        list,
         show: (value) => {
           if (document.activeElement !== input) input.value = value === undefined ? "" : value;
         },
-        say: (mine, theirs) => {
-          const said = model.words(control.column, row()).map(({ word, said: s }) => [word, minus(s[mine], s[theirs])]);
-          said.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
-          told.replaceChildren(...said.slice(0, MOST).map(([word, x]) =>
+        mark: (mine, theirs) => {
+          const odds = model.words(control.column, row()).map(({ word, said }) => [word, minus(said[mine], said[theirs])]);
+          odds.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
+          list.replaceChildren(...odds.slice(0, MOST).map(([word, x]) =>
             make("span", { class: x < 0 ? "against" : "for" }, `${word} ${signed(x)}`)));
         },
         parse: (value) => (value === "" ? undefined : value),
@@ -252,11 +252,11 @@
 
     const [probs, reasons, verdict] = [byId("probs"), byId("reasons"), byId("verdict")];
     const [chosen, against] = [byId("label"), byId("against")];
-    for (const [select, first] of [[chosen, "the likeliest"], [against, "the runner-up"]]) {
+    for (const [select, first] of [[chosen, "predicted"], [against, "next"]]) {
       select.append(make("option", { value: "" }, first), ...labels.map((label, k) => make("option", { value: k }, label)));
       select.addEventListener("change", () => changed());
     }
-    // Components of one class speak together through the strongest of them.
+    // Components of one class are represented by the strongest of them.
     const ofClass = (k) => (model.group === null ? k : model.group.indexOf(k));
 
     function compared(p) {
@@ -270,7 +270,7 @@
       const { probabilities: p, prior, added } = model.score(row());
       const [order, mine, theirs] = compared(p);
       const [a, b] = [ofClass(mine), ofClass(theirs)];
-      verdict.textContent = `${labels[order[0]]}, ${percent(p[order[0]])}`;
+      verdict.textContent = `${labels[order[0]]}: ${percent(p[order[0]])}`;
       const few = order.length > MOST ? order.slice(0, MOST) : p.map((_, k) => k);
       probs.replaceChildren(
         ...few.map((k) =>
@@ -281,10 +281,10 @@
       const all = [{ columns: ["prior"], odds: minus(prior[a], prior[b]), prior: true }, ...odds.filter((e) => e.odds !== 0)];
       const largest = Math.max(1, ...all.map((e) => Math.abs(e.odds)).filter(Number.isFinite));
       const ranked = all.slice(1).sort((x, y) => Math.abs(y.odds) - Math.abs(x.odds));
-      const told = [all[0], ...ranked.slice(0, MOST)];
+      const listed = [all[0], ...ranked.slice(0, MOST)];
       if (ranked.length > MOST) {
         const rest = ranked.slice(MOST).reduce((sum, e) => sum + e.odds, 0);
-        told.push({ columns: [`${ranked.length - MOST} others`], odds: rest });
+        listed.push({ columns: [`${ranked.length - MOST} others`], odds: rest });
       }
       const both = all.map((e) => e.odds);
       const even = both.includes(Infinity) && both.includes(-Infinity);
@@ -293,14 +293,14 @@
         make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "n" }, signed(x)),
           make("td", {}, ...(drawn ? [bar(x / largest, "odds")] : [])));
       reasons.replaceChildren(
-        ...told.map((e) => line(e.prior ? "prior" : spelled(e.columns), e.odds, true)), line("total", total, false));
-      byId("compared").textContent = `${labels[mine]} rather than ${labels[theirs]}`;
+        ...listed.map((e) => line(e.prior ? "prior" : spelled(e.columns), e.odds, true)), line("total", total, false));
+      byId("compared").textContent = `${labels[mine]} against ${labels[theirs]}`;
       const alone = new Map();
       for (const { columns, odds: x } of odds) if (columns.length === 1) alone.set(columns[0], x);
       for (const each of shown) {
         const x = alone.get(each.control.column) || 0;
         each.evidence.replaceChildren(bar(x / largest, "odds"));
-        if (each.say) each.say(a, b);
+        if (each.mark) each.mark(a, b);
       }
       return p;
     }
@@ -310,18 +310,19 @@
       if (bag || !columns.every((name) => byName.has(name))) return bag ? "words" : columns.join(" and ");
       return columns.map((name) => {
         const value = state.get(name);
-        const told = value === undefined ? "" : byName.get(name).spell(value);
-        return value === undefined ? `${name} unknown` : `${name} = ${told.length > 60 ? `${told.slice(0, 60)}…` : told}`;
+        if (value === undefined) return `${name} missing`;
+        const text = byName.get(name).spell(value);
+        return `${name} = ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
       }).join(", ");
     }
 
     // -------------------------------------------------------------------------------- state
 
     function hash() {
-      const told = new URLSearchParams();
-      for (const [column, value] of state) told.append(column, byName.get(column).spell(value));
-      for (const select of [chosen, against]) if (select.value !== "") told.append(`~${select.id}`, labels[Number(select.value)]);
-      return told.toString();
+      const kept = new URLSearchParams();
+      for (const [column, value] of state) kept.append(column, byName.get(column).spell(value));
+      for (const select of [chosen, against]) if (select.value !== "") kept.append(`~${select.id}`, labels[Number(select.value)]);
+      return kept.toString();
     }
 
     function fromHash() {
@@ -389,7 +390,7 @@
     });
     fromHash();
     turn(0);
-    // What tests and scripts ask: the probabilities of a row, and of what is set.
+    // For tests and scripts: the probabilities of a row, and of the current values.
     window.whatIf = { probabilities: (values) => model.score(values).probabilities, answer };
   }
 
@@ -398,19 +399,19 @@
   function drop() {
     const place = byId("drop");
     if (!place) return;
-    const [input, told] = [byId("drop-file"), byId("drop-told")];
+    const [input, status] = [byId("drop-file"), byId("drop-status")];
     async function send(file) {
-      told.className = "";
-      told.textContent = `scoring ${file.name} …`;
+      status.className = "";
+      status.textContent = `scoring ${file.name} …`;
       try {
         const answer = await fetch(place.dataset.to, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
         if (!answer.ok) throw new Error((await answer.json()).detail || answer.statusText);
         const link = make("a", { download: file.name.replace(/(\.csv)?$/i, "-predicted.csv") }, "download the predictions");
         link.href = URL.createObjectURL(await answer.blob());
-        told.replaceChildren(`${file.name}: ${answer.headers.get("X-Rows")} rows scored, `, link);
+        status.replaceChildren(`${file.name}: ${answer.headers.get("X-Rows")} rows scored, `, link);
       } catch (error) {
-        told.className = "error";
-        told.textContent = `${file.name}: ${error.message}`;
+        status.className = "error";
+        status.textContent = `${file.name}: ${error.message}`;
       }
     }
     input.addEventListener("change", () => input.files.length && send(input.files[0]));

@@ -1,4 +1,4 @@
-"""A report as one page of HTML that asks for nothing else: styles, scripts and parameters are in it."""
+"""A report as one self-contained page of HTML: styles, scripts and parameters are in it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MOST_CONCERNS = 4  # that are not folded away
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report shows; `html` writes it.
+    """The content of a report; `html` renders it.
 
     Parameters
     ----------
     title : str
     target : str, optional
-        What the classes are of.
+        Name of the column of labels.
     classes : tuple
     rows : tuple of float
         Weight of each class.
@@ -45,11 +45,11 @@ class Report:
     pictures : tuple of ColumnPicture
     concerns : tuple of Concern
     hallmarks : dict of class to tuple of Hallmark
-    judged : Evaluation, optional
+    evaluation : Evaluation, optional
     settings : dict of str to str
     n_parameters : int
     scorer, controls : optional
-        What the what-if computes with, and what can be set, as plain values.
+        The parameters and the controls of the what-if form, as plain values.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Report:
     pictures: tuple[ColumnPicture, ...]
     concerns: tuple[Concern, ...]
     hallmarks: dict[Level, tuple[Hallmark, ...]]
-    judged: Evaluation | None
+    evaluation: Evaluation | None
     settings: dict[str, str]
     n_parameters: int
     scorer: Any = None
@@ -72,7 +72,7 @@ class Report:
         return f"Report({self.title!r}, {plural(n_columns, 'column')}, {plural(len(self.classes), 'class')})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as plain values, for JSON, without what the what-if computes with."""
+        """The report as plain values, for JSON, without the what-if form."""
         return {
             "title": self.title,
             "target": self.target,
@@ -87,18 +87,18 @@ class Report:
                 str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
                 for label, marks in self.hallmarks.items()
             },
-            "evaluation": None if self.judged is None else self.judged.as_dict(),
+            "evaluation": None if self.evaluation is None else self.evaluation.as_dict(),
             "settings": self.settings,
             "n_parameters": self.n_parameters,
         }
 
     def html(self, service: str | None = None) -> str:
-        """The page; with the address of a service it also takes files to score."""
+        """The page; with the address of a service it also has a form for files to score."""
         sections = [*_sections(self, service)]
-        links = "".join(f'<li><a href="#{name}">{told}</a></li>' for name, told, _ in sections)
+        links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in sections)
         body = "".join(
-            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{told}</h2>{content}</section>'
-            for name, told, content in sections
+            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{content}</section>'
+            for name, title, content in sections
         )
         script = f"{asset('scorer.js')}\n{asset('page.js')}"
         data = "".join(_data(name, value) for name, value in (("scorer", self.scorer), ("controls", self.controls)))
@@ -109,11 +109,11 @@ class Report:
             f'<meta http-equiv="Content-Security-Policy" content="{policy(service is not None)}">'
             '<meta name="referrer" content="no-referrer">'
             f"<title>{escape(self.title)}</title><style>{asset('page.css')}</style></head>\n"
-            '<body><a class="skip" href="#main">to the content</a>'
+            '<body><a class="skip" href="#main">Skip to content</a>'
             f'<header><h1>{escape(self.title)}</h1><p class="lead">{_lead(self)}</p>'
             f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
             f'<main id="main">{body}</main>\n'
-            f"<footer>Made by tallybayes {__version__}. This page asks for nothing from the network.</footer>\n"
+            f"<footer>Made by tallybayes {__version__}. This page loads nothing from the network.</footer>\n"
             f"{data}<script>{script}</script></body></html>\n"
         )
 
@@ -156,28 +156,28 @@ def _lead(report: Report) -> str:
     names = [escape(str(label)) for label in report.classes]
     few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
     what = escape(report.target) if report.target else "the class"
-    return f"Learned from {rows} and {plural(used, 'column')} to tell {what}: {few}."
+    return f"Trained on {rows} and {plural(used, 'column')} to predict {what}: {few}."
 
 
 def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:
     if report.concerns:
-        yield "twice", "Look at these twice", _concerns(report)
+        yield "warnings", "Warnings", _concerns(report)
     if report.scorer is not None:
         yield "what-if", "What if", WHAT_IF
     elif len(report.classes) > 1:
         yield (
             "what-if",
             "What if",
-            "<p>The model is too large to be computed in a page; use <code>tallybayes serve</code>.</p>",
+            "<p>The model is too large for a page; use <code>tallybayes serve</code>.</p>",
         )
     if service is not None:
         yield "file", "Score a file", _drop(service)
-    yield "how-good", "How good it is", _how_good(report)
+    yield "performance", "Performance", _performance(report)
     if any(report.hallmarks.values()):
-        yield "evidence", "What speaks for each class", _hallmarks(report)
+        yield "profiles", "Class profiles", _profiles(report)
     if report.pictures:
-        yield "columns", "What each column says", _columns(report)
-    yield "learned", "What was learned from what", _learned(report)
+        yield "columns", "Columns", _columns(report)
+    yield "training-data", "Training data", _training_data(report)
 
 
 def _concerns(report: Report) -> str:
@@ -190,11 +190,11 @@ def _concerns(report: Report) -> str:
 
 WHAT_IF = """
 <noscript><p>This part needs JavaScript; everything else does not.</p></noscript>
-<p class="screen">Set what is known of a case and see what the model makes of it. The address of this page
-keeps what you set.</p>
+<p class="screen">Set the values of a row to see its prediction. Values that are not set are missing. The address of
+this page keeps what you set.</p>
 <div class="pager screen">
 <button type="button" id="clear">clear all</button>
-<label for="typical">a typical</label><select id="typical"><option value="">…</option></select>
+<label for="typical">typical row of class</label><select id="typical"><option value="">…</option></select>
 </div>
 <div class="whatif">
 <div>
@@ -204,8 +204,8 @@ keeps what you set.</p>
 <div class="result">
 <p class="verdict" id="verdict" aria-live="polite"></p>
 <table class="probs"><caption class="skip">probability of each class</caption><tbody id="probs"></tbody></table>
-<h3>Why: <span id="compared"></span></h3>
-<p class="small">Evidence in log odds; it adds up.</p>
+<h3>Evidence: <span id="compared"></span></h3>
+<p class="small">Log odds; prior and evidence add up to the total.</p>
 <table class="odds"><caption class="skip">evidence of each column</caption>
 <colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
 <p class="screen small compare"><label for="label">compare</label> <select id="label"></select>
@@ -218,54 +218,63 @@ keeps what you set.</p>
 def _drop(service: str) -> str:
     return (
         f'<div class="drop" id="drop" data-to="{escape(service, quote=True)}"><p><label for="drop-file">Drop a '
-        "CSV file here, or choose one; its rows come back with their predictions.</label></p>"
-        '<input type="file" id="drop-file" accept=".csv,text/csv"><p id="drop-told" role="status"></p></div>'
+        "CSV file here, or choose one; you get it back with a prediction for each row.</label></p>"
+        '<input type="file" id="drop-file" accept=".csv,text/csv"><p id="drop-status" role="status"></p></div>'
     )
 
 
-def _how_good(report: Report) -> str:
-    judged = report.judged
-    if judged is None:
+def _performance(report: Report) -> str:
+    evaluation = report.evaluation
+    if evaluation is None:
         return (
-            "<p>Not looked at: the rows are not in the model. <code>tallybayes report --data</code> (the file it was "
-            "trained on) scores each row as if it alone had not been learned.</p>"
+            "<p>Not evaluated: a model file does not contain the rows. <code>tallybayes report --data FILE</code> with "
+            "the training data evaluates it by leave-one-out.</p>"
         )
     facts = [
-        ("accuracy", f"{float(judged.accuracy):.1%}", f"always the commonest class: {judged.baseline_accuracy:.1%}"),
-        ("log loss", f"{float(judged.log_loss):.3f}", f"ignoring the columns: {judged.baseline_log_loss:.3f}"),
-        ("macro F1", f"{judged.macro_f1:.3f}", f"balanced accuracy {judged.balanced_accuracy:.1%}"),
-        ("calibration error", f"{judged.ece:.3f}", f"Brier score {float(judged.brier):.3f}"),
+        (
+            "accuracy",
+            f"{float(evaluation.accuracy):.1%}",
+            f"baseline (majority class): {evaluation.baseline_accuracy:.1%}",
+        ),
+        (
+            "log loss",
+            f"{float(evaluation.log_loss):.3f}",
+            f"baseline (class frequencies): {evaluation.baseline_log_loss:.3f}",
+        ),
+        ("macro F1", f"{evaluation.macro_f1:.3f}", f"balanced accuracy {evaluation.balanced_accuracy:.1%}"),
+        ("calibration error", f"{evaluation.ece:.3f}", f"Brier score {float(evaluation.brier):.3f}"),
     ]
-    told = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
-    how = "Each row is scored as if it alone had not been learned." if judged.method == "leave-one-out" else ""
-    wide = " wide" if len(judged.classes) > 6 else ""
-    interval = f"{judged.accuracy.low:.1%} to {judged.accuracy.high:.1%}"
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
+    how = "Each row is scored by the model without it." if evaluation.method == "leave-one-out" else ""
+    wide = " wide" if len(evaluation.classes) > 6 else ""
+    method = evaluation.method[:1].upper() + evaluation.method[1:]
+    interval = f"{evaluation.accuracy.low:.1%} to {evaluation.accuracy.high:.1%}"
     return (
-        f"<p>{escape(judged.method)}, {plural(judged.n_rows, 'row')}. {how} The 95&nbsp;% interval of the accuracy is "
-        f'{interval}.</p><dl class="facts">{told}</dl><div class="two{wide}"><div>'
-        f"<h3>True (down) and predicted (across)</h3>{_confusion(judged)}</div>"
-        f"<div><h3>How sure, and how right</h3>{svg.reliability(judged)}"
-        "<p>On the dashed line a prediction is right as often as it says; below it, it is too sure. "
-        "Larger dots are more rows.</p></div></div>"
-        f"<h3>Class by class</h3>{_per_class(judged)}"
+        f"<p>{escape(method)}, {plural(evaluation.n_rows, 'row')}. {how} 95&nbsp;% interval of the accuracy:"
+        f' {interval}.</p><dl class="facts">{listed}</dl><div class="two{wide}"><div>'
+        f"<h3>Confusion matrix</h3><p>Rows: true class. Columns: predicted class.</p>{_confusion(evaluation)}</div>"
+        f"<div><h3>Calibration</h3>{svg.reliability(evaluation)}"
+        "<p>Accuracy by confidence. On the dashed line the probabilities are calibrated; below it they are "
+        "overconfident. Larger dots are more rows.</p></div></div>"
+        f"<h3>By class</h3>{_per_class(evaluation)}"
     )
 
 
-def _confusion(judged: Evaluation) -> str:
-    kept = np.sort(np.argsort(-judged.support, kind="stable")[:MOST_CONFUSED])
-    names = {int(k): _named(judged.classes[k]) for k in kept}
-    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(judged.classes[k])) for k in kept) > 6 else ""
+def _confusion(evaluation: Evaluation) -> str:
+    kept = np.sort(np.argsort(-evaluation.support, kind="stable")[:MOST_CONFUSED])
+    names = {int(k): _named(evaluation.classes[k]) for k in kept}
+    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(evaluation.classes[k])) for k in kept) > 6 else ""
     head = "".join(f'<th scope="col"{tilted}>{names[int(k)]}</th>' for k in kept)
     lines = []
     for t in kept:
         cells = []
         for p in kept:
-            share = judged.confusion[t, p] / judged.support[t] if judged.support[t] else 0.0
+            share = evaluation.confusion[t, p] / evaluation.support[t] if evaluation.support[t] else 0.0
             shade = 0 if not share else min(4, 1 + int(4 * share))
-            cells.append(f'<td class="s{shade}">{amount(judged.confusion[t, p])}</td>')
+            cells.append(f'<td class="s{shade}">{amount(evaluation.confusion[t, p])}</td>')
         lines.append(f'<tr><th scope="row">{names[int(t)]}</th>{"".join(cells)}</tr>')
-    more = len(judged.classes) - len(kept)
-    note = f"<p>The {len(kept)} commonest classes; {plural(more, 'other')} not shown.</p>" if more else ""
+    more = len(evaluation.classes) - len(kept)
+    note = f"<p>The {len(kept)} most frequent classes; {plural(more, 'other')} not shown.</p>" if more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="confusion matrix"><table class="confusion"><tr>'
         f"<td></td>{head}</tr>{''.join(lines)}</table></div>{note}"
@@ -273,58 +282,60 @@ def _confusion(judged: Evaluation) -> str:
 
 
 def _named(label: Level, most: int = 26) -> str:
-    """A class in a narrow place; the whole name shows when it is pointed at."""
+    """A class in a narrow place; the title attribute has the full name."""
     name = str(label)
     if len(name) <= most:
         return escape(name)
     return f'<span title="{escape(name, quote=True)}">{escape(name[: most - 1])}…</span>'
 
 
-def _per_class(judged: Evaluation) -> str:
-    each = zip(judged.classes, judged.precision, judged.recall, judged.f1, judged.support, strict=True)
+def _per_class(evaluation: Evaluation) -> str:
+    each = zip(
+        evaluation.classes, evaluation.precision, evaluation.recall, evaluation.f1, evaluation.support, strict=True
+    )
     rows = [
         (str(label), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", amount(s)) for label, p, r, f, s in list(each)[:MOST_LISTED]
     ]
     return _table("figures by class", ("class", "precision", "recall", "F1", "rows"), rows)
 
 
-def _hallmarks(report: Report) -> str:
+def _profiles(report: Report) -> str:
     cards = []
     for label, marks in list(report.hallmarks.items())[:60]:
-        told = "".join(f"<li>{escape(mark.text)}</li>" for mark in marks) or "<li>nothing in particular</li>"
-        cards.append(f'<article class="card"><h3>{escape(str(label))}</h3><ul class="marks">{told}</ul></article>')
-    return f'<p>Values that are commoner in a class than in all others.</p><div class="grid">{"".join(cards)}</div>'
+        listed = "".join(f"<li>{escape(mark.text)}</li>" for mark in marks) or "<li>no characteristic value</li>"
+        cards.append(f'<article class="card"><h3>{escape(str(label))}</h3><ul class="marks">{listed}</ul></article>')
+    return f'<p>Values that are more frequent in a class than in others.</p><div class="grid">{"".join(cards)}</div>'
 
 
 def _columns(report: Report) -> str:
     first = report.pictures[0]
-    drawn = [report.classes[k] for k in svg.commonest(first)]
+    drawn = [report.classes[k] for k in svg.most_frequent(first)]
     more = len(report.classes) - len(drawn)
-    note = f" The {len(drawn)} commonest classes are drawn." if more else ""
+    note = f" Only the {len(drawn)} most frequent classes are drawn." if more else ""
     cards = [_card(picture) for picture in report.pictures[:MOST_PICTURES]]
     rest = "".join(cards[PER_PAGE:])
     left = len(report.pictures) - len(cards)
-    beyond = f"<p>{plural(left, 'column')} that tell less are not drawn.</p>" if left > 0 else ""
+    beyond = f"<p>{plural(left, 'column')} that are less informative are not drawn.</p>" if left > 0 else ""
     return (
-        "<p>The most telling columns first: how much knowing the value tells of the class, in nats. Curves are what "
-        f"the model believes, shades are the rows.{note}</p>{svg.legend(drawn)}"
+        "<p>The most informative columns first, by the mutual information with the class, in nats. Curves are the "
+        f"fitted distributions, shaded areas are histograms of the data.{note}</p>{svg.legend(drawn)}"
         f'<div class="grid" id="pictures">{"".join(cards[:PER_PAGE])}</div>'
         f'<template id="more-pictures">{rest}</template><div class="pager" id="pictures-pager"></div>{beyond}'
     )
 
 
 def _card(picture: ColumnPicture) -> str:
-    told = [f"{picture.information:.3f} nats", picture.family.replace("_", "-")]
-    told += [f"weight {picture.weight:.2f}"] if picture.weight != 1.0 else []
-    told += [f"{picture.missing:.1%} missing"] if picture.missing >= 0.0005 else []
-    told += ["×2: twice as often together as if they were independent"] if picture.kind == "pair" else []
+    facts = [f"{picture.information:.3f} nats", picture.family.replace("_", "-")]
+    facts += [f"weight {picture.weight:.2f}"] if picture.weight != 1.0 else []
+    facts += [f"{picture.missing:.1%} missing"] if picture.missing >= 0.0005 else []
+    facts += ["×2: twice as often together as if they were independent"] if picture.kind == "pair" else []
     return (
-        f'<article class="card"><h3>{escape(picture.column)}</h3><p class="soft">{escape(", ".join(told))}</p>'
+        f'<article class="card"><h3>{escape(picture.column)}</h3><p class="soft">{escape(", ".join(facts))}</p>'
         f"{svg.column(picture)}</article>"
     )
 
 
-def _learned(report: Report) -> str:
+def _training_data(report: Report) -> str:
     total = sum(report.rows) or 1.0
     classes = [
         (str(label), amount(weight), f"{weight / total:.1%}", f"{p:.4f}")
@@ -335,21 +346,21 @@ def _learned(report: Report) -> str:
     for column in list(report.columns)[:MOST_LISTED]:
         found = by_name.get(column.name)
         missing = f"{found.missing:.1%}" if found is not None and found.kind != "pair" else ""
-        tells = f"{found.information:.3f}" if found is not None else ""
-        columns.append((column.name, column.kind, column.reason, missing, tells))
+        nats = f"{found.information:.3f}" if found is not None else ""
+        columns.append((column.name, column.kind, column.reason, missing, nats))
     more = len(report.columns) - len(columns)
     note = f"<p>{plural(more, 'column')} more.</p>" if more > 0 else ""
     settings = [(name, value) for name, value in report.settings.items()]
     return (
-        f"<p>{plural(report.n_parameters, 'number')} were estimated.</p><h3>Classes</h3>"
+        f"<p>{plural(report.n_parameters, 'estimated parameter')}.</p><h3>Classes</h3>"
         f"{_table('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
-        f"{_table('columns', ('column', 'kind', 'why', 'missing', 'nats'), columns, numbers=2)}{note}"
+        f"{_table('columns', ('column', 'kind', 'reason', 'missing', 'nats'), columns, numbers=2)}{note}"
         f"<h3>Settings</h3>{_table('settings', ('setting', 'value'), settings, numbers=0)}"
     )
 
 
-def _table(told: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | None = None) -> str:
-    """A table; its last columns are numbers, all but the first if not told otherwise."""
+def _table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | None = None) -> str:
+    """A table; its last columns are numbers, by default all but the first."""
     n_text = 1 if numbers is None else len(head) - numbers
 
     def cells(tag: str, row: Sequence[str]) -> str:
@@ -360,7 +371,7 @@ def _table(told: str, head: Sequence[str], rows: Sequence[Sequence[str]], number
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     tall = " tall" if len(rows) > 30 else ""
     broad = ' class="broad"' if any(len(cell) > 40 for row in rows for cell in row) else ""
-    named = escape(told, quote=True)
+    named = escape(name, quote=True)
     return (
         f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{named}"><table{broad}><thead><tr>'
         f"{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"

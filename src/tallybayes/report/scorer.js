@@ -5,7 +5,7 @@
 const tallybayes = (() => {
   const FAR = 1e9; // log odds that stand for infinite ones
 
-  const hole = (value) => value === null || value === undefined || Number.isNaN(value);
+  const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
   const key = (level) => (typeof level === "boolean" ? Number(level) : level); // true and 1 are one level
   const numbers = (values) => values.map((v) => (Array.isArray(v) ? numbers(v) : Number(v))); // "-Infinity" too
   // A table as it is, or, in a page, as the different rows and which of them each word has.
@@ -34,7 +34,7 @@ const tallybayes = (() => {
     const known = part.levels === null ? null : places(part.levels);
     return (row) => {
       const value = row[part.column];
-      if (hole(value)) return part.missing;
+      if (isMissing(value)) return part.missing;
       if (known === null) return passed(part.edges, value, false);
       const place = known.get(key(value));
       return place === undefined ? null : place;
@@ -52,7 +52,7 @@ const tallybayes = (() => {
 
   // ---------------------------------------------------------------------------------------- texts
 
-  const DROPPED = /[\u00AD\u200C\u200D\u2060\uFE00-\uFE0F\u{1F3FB}-\u{1F3FF}]/u; // invisible, or a mere shade
+  const DROPPED = /[\u00AD\u200C\u200D\u2060\uFE00-\uFE0F\u{1F3FB}-\u{1F3FF}]/u; // invisible, or a variant
   const HIRAGANA = "\\u3041-\\u3096\\u{1B001}-\\u{1B11F}\\u{1B132}\\u{1B150}-\\u{1B152}";
   const SINGLE = new RegExp(`[\\p{So}\\p{Sc}\\p{Unified_Ideograph}\\uF900-\\uFAFF\\u{2F800}-\\u{2FA1F}${HIRAGANA}]`, "u");
   const WORD = /[\p{L}\p{N}]/u;
@@ -67,7 +67,7 @@ const tallybayes = (() => {
 
   const bytes = (text) => new TextEncoder().encode(text).length;
 
-  // The words of a text, as `tallybayes.tokens.Tokens` cuts them.
+  // The words of a text, as `tallybayes.core.tokens.Tokens` splits them.
   function wordsOf(text, by) {
     const fold = by.lower ? folded : (c) => c;
     if (by.words === "lines") return text.split("\n").map((line) => [...line].map(fold).join("")).filter((w) => w !== "");
@@ -146,14 +146,14 @@ const tallybayes = (() => {
       const [missing, unseen] = [numbers(term.missing), numbers(term.unseen)];
       return (row) => {
         const value = row[term.column];
-        if (hole(value)) return missing;
+        if (isMissing(value)) return missing;
         const place = known.get(key(value));
         return place === undefined ? unseen : scores[place];
       };
     },
     bins(term) {
       const [edges, scores] = [numbers(term.edges), numbers(term.scores)];
-      return (row) => (hole(row[term.column]) ? null : scores[passed(edges, row[term.column], term.above)]);
+      return (row) => (isMissing(row[term.column]) ? null : scores[passed(edges, row[term.column], term.above)]);
     },
     pair(term) {
       const [first, second] = term.parts.map(placeOf);
@@ -165,13 +165,13 @@ const tallybayes = (() => {
     },
     normal(term) {
       const says = bell(term);
-      return (row) => (hole(row[term.column]) ? null : says(row[term.column]));
+      return (row) => (isMissing(row[term.column]) ? null : says(row[term.column]));
     },
     spike(term) {
       const [zero, other, says] = [numbers(term.zero), numbers(term.other), bell(term.rest)];
       return (row) => {
         const value = row[term.column];
-        if (hole(value)) return null;
+        if (isMissing(value)) return null;
         if (value === 0) return zero;
         const rest = says(value);
         return rest === null ? other : other.map((o, k) => o + rest[k]);
@@ -179,12 +179,12 @@ const tallybayes = (() => {
     },
     line(term) {
       const [slope, offset] = [numbers(term.slope), numbers(term.offset)];
-      return (row) => (hole(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
+      return (row) => (isMissing(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
     },
     bag(term) {
       const slopes = table(term.slopes);
       return (row) => {
-        const counts = term.columns.map((column) => (hole(row[column]) ? 0 : row[column]));
+        const counts = term.columns.map((column) => (isMissing(row[column]) ? 0 : row[column]));
         const total = counts.reduce((a, b) => a + b, 0);
         const scale = term.length !== null && total > 0 ? term.length / total : 1;
         const scores = new Array(slopes.length ? slopes[0].length : 0).fill(0);
@@ -199,7 +199,7 @@ const tallybayes = (() => {
       const each = (row) =>
         amounts(row[term.column], term, known).map(([word, x]) => ({ word, said: slopes[known.get(word)].map((s) => s * x) }));
       const says = (row) => {
-        if (hole(row[term.column])) return null;
+        if (isMissing(row[term.column])) return null;
         const scores = offset.slice();
         for (const { said } of each(row)) said.forEach((s, k) => (scores[k] += s));
         return scores;
@@ -211,7 +211,7 @@ const tallybayes = (() => {
       const [mean, scale, axes, norm] = [term.mean, term.scale, term.axes, term.log_norm].map(numbers);
       return (row) => {
         const x = term.columns.map((column) => row[column]);
-        if (x.some(hole)) return null;
+        if (x.some(isMissing)) return null;
         return norm.map((n, k) => {
           const z = x.map((v, i) => (v - mean[k][i]) / scale[i]);
           let total = 0;
@@ -287,7 +287,7 @@ const tallybayes = (() => {
     }
     const words = (column, row) => {
       const term = terms.find(({ columns, says }) => columns[0] === column && says.words);
-      return term === undefined || hole(row[column]) ? [] : term.says.words(row);
+      return term === undefined || isMissing(row[column]) ? [] : term.says.words(row);
     };
     const pooled = record.calibration !== null && record.calibration.is === "pooled";
     return { classes: record.classes, terms: record.terms, group: pooled ? record.calibration.group : null, score, words };

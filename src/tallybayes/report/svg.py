@@ -14,11 +14,11 @@ from tallybayes.inspection.charts.nomogram import round_numbers
 from tallybayes.inspection.evaluate import Evaluation
 
 WIDE, HIGH = 320, 132  # of a column's picture
-MOST_CLASSES = 6  # that are drawn in one picture: as many as there are colours to tell apart
+MOST_CLASSES = 6  # that are drawn in one picture: as many as there are distinguishable colours
 MOST_POINTS = 49
 
 
-def commonest(picture: ColumnPicture) -> list[int]:
+def most_frequent(picture: ColumnPicture) -> list[int]:
     """The classes that are drawn, in their order."""
     return sorted(np.argsort(-picture.prior, kind="stable")[:MOST_CLASSES].tolist())
 
@@ -31,7 +31,7 @@ def column(picture: ColumnPicture) -> str:
 
 
 def _curves(picture: ColumnPicture, curves: Curves) -> str:
-    classes = commonest(picture)
+    classes = most_frequent(picture)
     points, density, base = curves.points, curves.density[classes], HIGH - 20
     if not curves.stepped and len(points) > MOST_POINTS:
         points, density = points[::2], density[:, ::2]
@@ -62,10 +62,10 @@ def _curves(picture: ColumnPicture, curves: Curves) -> str:
         for v in round_numbers(low + 0.06 * (high - low), high - 0.06 * (high - low), 5)
     )
     if curves.spike is not None:
-        told = ", ".join(f"{picture.classes[k]} {curves.spike[k]:.0%}" for k in classes)
-        marks += f'<text x="{WIDE - 4}" y="12" text-anchor="end">zero: {escape(told)}</text>'
+        zeros = ", ".join(f"{picture.classes[k]} {curves.spike[k]:.0%}" for k in classes)
+        marks += f'<text x="{WIDE - 4}" y="12" text-anchor="end">zero: {escape(zeros)}</text>'
     axis = f'<line class="axis" x1="4" x2="{WIDE - 4}" y1="{base}" y2="{base}"/>'
-    return _svg(WIDE, HIGH, f"{picture.column}: density of each class", "".join(drawn) + axis + marks)
+    return _svg(WIDE, HIGH, f"{picture.column}: density by class", "".join(drawn) + axis + marks)
 
 
 def _steps(edges: Array, heights: Array, x: Any, y: Any) -> str:
@@ -76,7 +76,7 @@ def _steps(edges: Array, heights: Array, x: Any, y: Any) -> str:
 
 
 def _bars(picture: ColumnPicture, shape: Bars) -> str:
-    bars, classes = shape.most_telling(picture.prior, 8), commonest(picture)
+    bars, classes = shape.most_telling(picture.prior, 8), most_frequent(picture)
     thick, gap, left = (9, 8, 112) if len(classes) <= 3 else (6, 8, 112)
     top = float(bars.chance[classes].max(initial=0.0)) or 1.0
     step = thick * len(classes) + gap
@@ -85,27 +85,29 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
         middle = c * step + thick * len(classes) / 2 + 4
         whole = f"<title>{escape(level)}</title>" if len(level) > 17 else ""
         drawn.append(
-            f'<text x="{left - 6}" y="{_short(middle + 4)}" text-anchor="end">{escape(_cut(level, 17))}{whole}</text>'
+            f'<text x="{left - 6}" y="{_short(middle + 4)}" text-anchor="end">{escape(_clip(level, 17))}{whole}</text>'
         )
         for i, k in enumerate(classes):
             p = float(bars.chance[k, c])
-            told = f"{picture.classes[k]}: {bars.told(p, 2)}"
+            title = f"{picture.classes[k]}: {bars.told(p, 2)}"
             drawn.append(
                 f'<rect class="bar k{i}" x="{left}" y="{_short(c * step + 4 + i * thick)}" '
                 f'width="{_short((WIDE - left - 44) * p / top)}" height="{thick - 1}">'
-                f"<title>{escape(told)}</title></rect>"
+                f"<title>{escape(title)}</title></rect>"
             )
             if thick >= 9:
                 at = left + (WIDE - left - 44) * p / top + 4
                 high = c * step + 12 + i * thick
                 drawn.append(f'<text class="small" x="{_short(at)}" y="{_short(high)}">{bars.told(p)}</text>')
-    return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: chances of each class", "".join(drawn))
+    return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: probability by class", "".join(drawn))
 
 
-def reliability(judged: Evaluation) -> str:
-    """How often predictions of each confidence are right."""
+def reliability(evaluation: Evaluation) -> str:
+    """Accuracy of predictions by their confidence."""
     side, edge = 280, 44
-    low = max(0.0, min([0.5, *(b.confidence for b in judged.reliability), *(b.accuracy for b in judged.reliability)]))
+    low = max(
+        0.0, min([0.5, *(b.confidence for b in evaluation.reliability), *(b.accuracy for b in evaluation.reliability)])
+    )
     low = np.floor(low * 10) / 10
 
     def x(value: float) -> str:
@@ -119,21 +121,23 @@ def reliability(judged: Evaluation) -> str:
         marks += f'<text x="{x(value)}" y="{side - edge + 16}" text-anchor="middle">{value:.0%}</text>'
         marks += f'<text x="{edge - 6}" y="{float(y(value)) + 4:g}" text-anchor="end">{value:.0%}</text>'
         marks += f'<line class="grid" x1="{x(low)}" x2="{x(1)}" y1="{y(value)}" y2="{y(value)}"/>'
-    many = [b for b in judged.reliability if b.weight >= 0.01 * judged.weight]  # a few rows are a dot and no trend
+    many = [
+        b for b in evaluation.reliability if b.weight >= 0.01 * evaluation.weight
+    ]  # a few rows are a dot and no trend
     path = "M" + "L".join(f"{x(b.confidence)} {y(b.accuracy)}" for b in many)
     dots = "".join(
         f'<circle class="dot k0" cx="{x(b.confidence)}" cy="{y(b.accuracy)}" '
-        f'r="{_short(3 + 9 * np.sqrt(b.weight / judged.weight))}"><title>{b.weight:,.6g} rows, '
-        f"confidence {b.confidence:.1%}, right {b.accuracy:.1%}</title></circle>"
-        for b in judged.reliability
+        f'r="{_short(3 + 9 * np.sqrt(b.weight / evaluation.weight))}"><title>{b.weight:,.6g} rows, '
+        f"confidence {b.confidence:.1%}, accuracy {b.accuracy:.1%}</title></circle>"
+        for b in evaluation.reliability
     )
     even = f'<line class="even" x1="{x(low)}" y1="{y(low)}" x2="{x(1)}" y2="{y(1)}"/>'
-    told = f'<text x="{side / 2:g}" y="{side - 4}" text-anchor="middle">mean confidence</text>'
+    label = f'<text x="{side / 2:g}" y="{side - 4}" text-anchor="middle">mean confidence</text>'
     return _svg(
         side,
         side,
-        "share of right answers by confidence",
-        f'{marks}{even}<path class="line k0" d="{path}"/>{dots}{told}',
+        "accuracy by confidence",
+        f'{marks}{even}<path class="line k0" d="{path}"/>{dots}{label}',
     )
 
 
@@ -147,15 +151,15 @@ def legend(classes: Sequence[Any]) -> str:
     return f'<ul class="legend">{marks}</ul>'
 
 
-def _svg(wide: float, high: float, told: str, content: str) -> str:
+def _svg(wide: float, high: float, label: str, content: str) -> str:
     return (
-        f'<svg class="picture" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(told, quote=True)}">'
+        f'<svg class="picture" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(label, quote=True)}">'
         f"{content}</svg>"
     )
 
 
 def _short(value: float) -> str:
-    """A coordinate in tenths: nobody sees more."""
+    """A coordinate in tenths: more cannot be seen."""
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
@@ -164,5 +168,5 @@ def _number(value: float) -> str:
     return f"{value:.10g}" if abs(value) < 10_000 else f"{value:,.10g}"
 
 
-def _cut(text: str, most: int) -> str:
+def _clip(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

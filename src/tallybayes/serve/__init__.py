@@ -1,4 +1,4 @@
-"""Models as a service: a page and a JSON API over HTTP (the extra ``serve``). Parse, call the model, answer."""
+"""Models as a service: a page and a JSON API over HTTP (the extra ``serve``). Parse, call, return the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API says of itself: the schema of bodies and answers, and plain pages that need no script."""
+"""The description of the API: schemas of bodies and responses, and plain pages that need no script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from tallybayes.core.schema import amount, plural
 from tallybayes.report.page import asset
 
 CELL = {"type": ["string", "number", "boolean", "null"]}
-ROW = {"type": "object", "additionalProperties": CELL, "description": "column → value; what is not named is unknown"}
+ROW = {
+    "type": "object",
+    "additionalProperties": CELL,
+    "description": "column → value; others are missing",
+}
 FORMS = {
     "row": ROW,
     "rows": {"type": "array", "items": ROW, "minItems": 1},
@@ -39,24 +43,25 @@ BODY = _body({}, csv=True)
 COMPARED = _body({"against": {**CELL, "description": "the class to compare with; null: the next likeliest"}})
 LABELLED = _body(LABELS)
 CSV: dict[int | str, Any] = {200: {"content": {"application/json": {}, "text/csv": {}}}}
-TROUBLE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
+ERROR = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
+HEALTH: dict[int | str, Any] = {200: {"description": "the service is up; status is stale where a file cannot be read"}}
 ERRORS: dict[int | str, Any] = {
-    status: {"description": told, "content": {"application/json": {"schema": TROUBLE}}}
-    for status, told in {
-        400: "no JSON",
+    status: {"description": meaning, "content": {"application/json": {"schema": ERROR}}}
+    for status, meaning in {
+        400: "the body is not valid JSON",
         401: "a token is needed",
-        404: "no such model",
+        404: "there is no such model",
         408: "the body took too long",
         409: "rows that were never learned",
         413: "the body is too large",
-        415: "another content type",
-        422: "the rows do not fit the model; the detail says why",
+        415: "the content type is not supported",
+        422: "the rows do not fit the model; the detail gives the reason",
     }.items()
 }
 
 
 def with_names(schema: dict[str, Any], models: list[str], columns: list[str]) -> dict[str, Any]:
-    """The schema with the models that there are, and the columns that they know."""
+    """The schema with the names of the models and of their columns."""
     schema = deepcopy(schema)
     for verbs in schema["paths"].values():
         for about in verbs.values():
@@ -87,7 +92,7 @@ def index_page(models: list[dict[str, Any]]) -> str:
         f'<p class="soft">{amount(m["rows"])} rows, {plural(m["n_columns"], "column")}</p></article>'
         for m in models
     )
-    lead = 'What if? Choose a model. Programs ask <a href="/docs">the API</a>.'
+    lead = 'Choose a model to see its page. Programs use <a href="/docs">the API</a>.'
     return _page("Models", lead, f'<section><div class="grid">{cards}</div></section>')
 
 
@@ -102,13 +107,13 @@ def docs_page(schema: dict[str, Any]) -> str:
             )
             parts.append(
                 f"<section><h2><code>{verb.upper()} {escape(path)}</code></h2>"
-                f'<p>{escape(about.get("description", ""))}</p><table><thead><tr><th scope="col">answer</th>'
-                f'<th scope="col">when</th></tr></thead><tbody>{rows}</tbody></table></section>'
+                f'<p>{escape(about.get("description", ""))}</p><table><thead><tr><th scope="col">status</th>'
+                f'<th scope="col">meaning</th></tr></thead><tbody>{rows}</tbody></table></section>'
             )
     example = (
         '<section><div class="scroll" tabindex="0" role="region" aria-label="example"><pre>'
         "curl localhost:8000/models/NAME/predict -H 'Content-Type: application/json' "
         '-d \'{"row": {"column": "value"}}\'</pre></div></section>'
     )
-    lead = 'The same for programs: <a href="/openapi.json">openapi.json</a>. <a href="/">Back to the models.</a>'
-    return _page("The API", lead, example + "".join(parts))
+    lead = 'For programs: <a href="/openapi.json">openapi.json</a>. <a href="/">Back to the models</a>'
+    return _page("API", lead, example + "".join(parts))

@@ -1,4 +1,4 @@
-"""What stands before every request: who may ask, how much may be sent, and the headers of every answer."""
+"""Middleware for every request: the host name, the token, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ HEADERS = [
 ]
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
-OPEN = ("/health",)  # what may be asked without a token
+OPEN = ("/health",)  # paths that need no token
 
 
 class Guard:
-    """Middleware: host names, the token, and headers."""
+    """Refuses requests of other hosts or without the token; adds security headers to responses."""
 
     def __init__(self, app: Any, token: str | None = None, hosts: tuple[str, ...] | None = LOOPBACK) -> None:
         self.app, self.token, self.hosts = app, token, hosts
@@ -46,19 +46,19 @@ class Guard:
         headers = dict(scope["headers"])
         if self.hosts is not None and _host(headers.get(b"host", b"")) not in self.hosts:
             # A page of somebody else's that has its name point here (DNS rebinding) is not served.
-            await refuse(guarded, 421, "this service answers to its own name only")
-        elif self.token is not None and scope["path"] not in OPEN and not self._may(headers.get(b"authorization", b"")):
+            await refuse(guarded, 421, "this service may only be called by its own host name")
+        elif scope["path"] not in OPEN and not self._allows(headers.get(b"authorization", b"")):
             more = [(b"www-authenticate", b'Bearer, Basic realm="tallybayes", charset="UTF-8"')]
             await refuse(guarded, 401, "a token is needed: Authorization: Bearer …", more)
         else:
             await self.app(scope, receive, guarded)
 
-    def _may(self, header: bytes) -> bool:
-        return self.token is not None and may(header, self.token)
+    def _allows(self, header: bytes) -> bool:
+        return self.token is None or has_token(header, self.token)
 
 
-def may(header: bytes, token: str) -> bool:
-    """Whether an Authorization header has the token: as a bearer's, or as the password that a browser asks for."""
+def has_token(header: bytes, token: str) -> bool:
+    """Whether an Authorization header has the token: as a bearer token, or as the password that a browser asks for."""
     kind, _, value = header.partition(b" ")
     if kind.lower() == b"basic":
         try:
@@ -76,7 +76,7 @@ def _host(header: bytes) -> str:
 
 
 async def refuse(send: Send, status: int, detail: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-    """Answer with an error."""
+    """Send an error."""
     import json
 
     body = json.dumps({"detail": detail}).encode()

@@ -1,4 +1,4 @@
-"""Rows from the body of a request: checked once, here, and then as good as any other table."""
+"""Rows from the body of a request, checked and turned into a table."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.data.targets import objects
 from tallybayes.errors import DataError
 
-NOTHING = ""  # stands for the columns of rows of which nothing is known
+NOTHING = ""  # stands for the columns of rows without any
 CELLS = (str, int, float, bool, type(None))
-WANTED = "the body must be {'row': {column: value}}, {'rows': [{…}, …]} or {'columns': {column: [value, …]}}"
+FORMS = "the body must be {'row': {column: value}}, {'rows': [{…}, …]} or {'columns': {column: [value, …]}}"
 
 
 def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Table, bool]:
     """The rows of a body, and whether it is a single one."""
     if not isinstance(body, dict):
-        raise DataError(f"{WANTED}, not {_kind(body)}")
+        raise DataError(f"{FORMS}, not {_kind(body)}")
     given = [name for name in ("row", "rows", "columns") if name in body]
     if unknown := sorted(set(body) - {"row", "rows", "columns", *extra}):
-        raise DataError(f"the body has an unknown field {unknown[0]!r}; {WANTED}")
+        raise DataError(f"the body has an unknown field {unknown[0]!r}; {FORMS}")
     if len(given) != 1:
-        raise DataError(WANTED)
+        raise DataError(FORMS)
     (name,) = given
     value = body[name]
     if name == "columns":
@@ -48,7 +48,7 @@ def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Ta
                 raise DataError(f"column {key!r} holds {_kind(kind())}; a value is text, a number, true, false or null")
     table = read_table(columns)
     if not table.n_rows:
-        raise DataError("there is no row in the body")
+        raise DataError("the body has no row")
     if table.n_rows > most_rows:
         raise DataError(f"{table.n_rows:,} rows are too many; send at most {most_rows:,} at a time")
     return table, name == "row"
@@ -71,7 +71,7 @@ def places_of(model: Model) -> dict[str, Sequence[int]]:
 
 
 def batch_of(model: Model, table: Table) -> TableBatch:
-    """The rows as the model reads them; a column that it does not know is an error, one that is not there a hole."""
+    """The rows as the model reads them: an unknown column is an error, an absent one is missing."""
     return TableBatch(model.schema, known(model, table), places_of(model))
 
 
@@ -83,16 +83,16 @@ def known(model: Model, table: Table) -> Table:
     have = set(names)
     if extra := [name for name in table.columns if name not in have]:
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        raise DataError(f"the model never saw {listed(extra)}; it knows {some}")
+        raise DataError(f"the model was not trained with {listed(extra)}; its columns are {some}")
     if bag := [names[p] for p in places_of(model).get("multinomial", ())]:
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
 
 
-def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: bool) -> TableBatch:
-    """The same with labels; in learning new levels and classes are taken in."""
-    if getattr(model.settings.calibration, "group", None) is not None:
-        raise DataError("the classes of this model have several components, so it is neither judged nor changed here")
+def labelled_of(
+    model: Model, table: Table, body: Mapping[str, Any], *, new_levels: bool = False, new_classes: bool = False
+) -> TableBatch:
+    """The rows as the model reads them, with labels; unseen levels and classes may be added to the schema."""
     labels = body.get("labels")
     if "label" in body and labels is None:
         labels = [body["label"]]
@@ -109,9 +109,10 @@ def labelled_of(model: Model, table: Table, body: Mapping[str, Any], learning: b
         raise DataError(f"'weight' must be a list of {table.n_rows:,} numbers of at least 0")
     table, schema = known(model, table), model.schema
     values = objects(labels)
-    if learning:
-        classes = tuple(united(schema.classes, tuple(distinct(values).tolist())))
-        schema = Schema(grown(schema.columns, table), classes)
+    if new_classes:
+        schema = Schema(schema.columns, tuple(united(schema.classes, tuple(distinct(values).tolist()))))
+    if new_levels:  # also to unlearn: rows with an unseen level were never learned, which the tally says
+        schema = Schema(grown(schema.columns, table), schema.classes)
     codes = encode_labels(values, objects(schema.classes))
     weights = None if weight is None else np.array(weight, dtype=np.float64)
     return TableBatch(schema, table, places_of(model), Labels.hard(codes, weights))

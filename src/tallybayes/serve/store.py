@@ -17,7 +17,7 @@ from tallybayes.errors import ModelFileError, SettingError
 from tallybayes.storage import Saved
 
 LOG = logging.getLogger("tallybayes.serve")
-LOOK = 0.5  # seconds between two looks at a file
+CHECK = 0.5  # seconds between two checks whether a file has changed
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Loaded:
 
     model: Model
     saved: Saved | None
-    stamp: tuple[int, ...]  # what tells one version of the file from another
+    stamp: tuple[int, ...]  # identifies the version of the file
 
     @property
     def target(self) -> str | None:
@@ -43,7 +43,7 @@ class Entry:
     path: Path
     loaded: Loaded
     trouble: str | None = None  # why the file on the disk is not the model that is served
-    looked: float = 0.0
+    checked: float = 0.0
     refused: tuple[int, ...] = ()  # a broken version, not to be read again and again
     page: tuple[Loaded, str] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -51,9 +51,9 @@ class Entry:
     def current(self) -> Loaded:
         """The model, read again if its file has changed; a broken file leaves the old model in service."""
         now = time.monotonic()
-        if now - self.looked < LOOK:
+        if now - self.checked < CHECK:
             return self.loaded
-        self.looked = now
+        self.checked = now
         try:
             stamp = _stamp(self.path)
         except OSError as error:
@@ -79,8 +79,8 @@ class Entry:
             LOG.warning("the model %s stays as it was: %s", self.name, trouble)
         self.trouble = trouble
 
-    def change(self, work: Callable[[Loaded], tuple[Model, Any]]) -> Any:
-        """Replace the model by what the work makes of it: one change at a time, on the disk before it is served."""
+    def change(self, work: Callable[[Model], tuple[Model, Any]]) -> Any:
+        """Replace the model by the one that the work returns: one change at a time, on the disk before it is served."""
         with self.lock:
             try:
                 stamp = _stamp(self.path)
@@ -89,11 +89,11 @@ class Entry:
             if stamp not in (self.loaded.stamp, self.refused):
                 self._reload(stamp)
             before = self.loaded
-            model, answer = work(before)
+            model, record = work(before.model)
             saved = None if before.saved is None else before.saved.grown(model)
             storage.write(model, self.path, saved)
             self.loaded, self.trouble = Loaded(model, saved, _stamp(self.path)), None
-            return answer
+            return record
 
     def html(self, service: str) -> str:
         """The what-if page of the model, made once for each version of it."""

@@ -31,6 +31,19 @@ def chance(p: float, digits: int = 4) -> str:
     return f"> {1.0 - 10.0**-digits:g}" if rounded == "1" and p < 1.0 else f"= {rounded}"
 
 
+def percent(p: float) -> str:
+    """A probability in per cent, never rounded to certainty.
+
+    Examples
+    --------
+    >>> percent(0.635), percent(0.99999), percent(0.00001), percent(1.0)
+    ('63.5 %', '> 99.9 %', '< 0.1 %', '100.0 %')
+    """
+    if 0.0 < p < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.9995 <= p < 1.0 else f"{100.0 * p:.1f} %"
+
+
 def value_of(column: Column, values: Mapping[str, Any]) -> Any:
     """The value as a person reads it; that of a pair is both."""
     if column.parts is None:

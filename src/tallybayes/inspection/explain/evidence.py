@@ -14,7 +14,7 @@ from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.errors import DataError
-from tallybayes.inspection.explain._values import chance, difference, shown, value_of
+from tallybayes.inspection.explain._values import difference, percent, shown, value_of
 from tallybayes.inspection.explain.words import Words, marked_html, words_of
 
 MOST_WORDS = 10  # of a text, that are listed
@@ -71,7 +71,9 @@ class Explanation:
 
     @property
     def _head(self) -> str:
-        return f"{self.label} rather than {self.against}: P({self.label}) {chance(self.posterior[self.label])}"
+        ranked = sorted(self.posterior, key=lambda label: -self.posterior[label])[:2]
+        beside = "next" if ranked == [self.label, self.against] else "compared with"
+        return f"{self.label}: {percent(self.posterior[self.label])} ({beside}: {self.against})"
 
     def __str__(self) -> str:
         told = [e for e in self.evidence if e.value is not None or e.log_odds]

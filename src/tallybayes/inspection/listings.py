@@ -1,0 +1,46 @@
+"""Tables of figures as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from tallybayes.core.schema import Level
+
+
+class Listing(NamedTuple):
+    """A table to print: the first column is text, the others are figures."""
+
+    header: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+
+def amount(weight: float) -> str:
+    """A weight: whole numbers without decimals."""
+    return f"{weight:,.0f}" if weight == round(weight) else f"{weight:,.2f}"
+
+
+def short(label: Level, width: int) -> str:
+    """A label in at most so many characters, on one line."""
+    text = " ".join(str(label).split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def as_text(listing: Listing) -> str:
+    """The table with aligned columns."""
+    lines = [listing.header, *listing.lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
+    )
+
+
+def as_html(listing: Listing) -> str:
+    """The table as an HTML element."""
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "\n".join(row("td", line) for line in listing.lines)
+    return f"<table>\n<thead>{row('th', listing.header)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"

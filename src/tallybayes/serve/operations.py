@@ -1,0 +1,118 @@
+"""What can be done with a served model: a model and a parsed body in, a plain record out. Nothing here knows HTTP."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.model import Model
+from tallybayes.data.tables import Table
+from tallybayes.errors import DataError, TallybayesError, UnlearnError
+from tallybayes.inspection.explain import explain, steps
+from tallybayes.inspection.metrics import score
+from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.receipts import Receipt
+from tallybayes.serve.rows import batch_of, labelled_of, table_of
+from tallybayes.serve.store import Entry
+
+LABELLED = ("labels", "label", "weight")  # fields of a body with labelled rows, besides the rows
+MOST_LEVELS = 1000  # of a column that are listed
+
+
+def summary(entry: Entry) -> dict[str, Any]:
+    """Name, target, classes and size of a model."""
+    model = entry.current().model
+    return {
+        "name": entry.name,
+        "target": entry.loaded.target,
+        "classes": list(model.schema.classes),
+        "n_columns": sum(column.kind != "pair" for column in model.schema.columns),
+        "rows": float(model.tally.class_weight.sum()),
+    }
+
+
+def columns(model: Model) -> list[dict[str, Any]]:
+    """The columns that a row may have, with the first of their levels."""
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "why": column.reason,
+            "levels": None if column.levels is None else list(column.levels[:MOST_LEVELS]),
+        }
+        for column in model.schema.columns
+        if column.kind != "pair"
+    ]
+
+
+def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
+    """The likeliest class and the probabilities, of one row or of many."""
+    table, single = table_of(body, max_rows)
+    posterior, classes = model.posterior(batch_of(model, table)), model.schema.classes
+    best = posterior.argmax(axis=1).tolist()
+    if single:
+        probabilities = dict(zip(map(str, classes), posterior[0].tolist(), strict=True))
+        return {"prediction": classes[best[0]], "probabilities": probabilities}
+    return {
+        "classes": list(classes),
+        "predictions": [classes[k] for k in best],
+        "probabilities": np.ascontiguousarray(posterior),
+    }
+
+
+def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
+    """A CSV file with the predictions beside its rows, and the number of rows.
+
+    It is written to a temporary directory and nowhere else.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        source, out = Path(directory, "rows.csv"), Path(directory, "predicted.csv")
+        source.write_bytes(content)
+        try:
+            n_rows = predict_file(model, source, out, Answers())
+        except TallybayesError as error:  # the path of the temporary file is nobody's business
+            raise DataError(str(error).replace(str(source), "the file")) from None
+        return out.read_bytes(), n_rows
+
+
+def explanation(model: Model, body: Any) -> dict[str, Any]:
+    """The evidence for the prediction of one row, and the calculation step by step."""
+    table, _ = table_of(body, 1, ("against",))
+    batch, values = batch_of(model, table), table.row(0)
+    against = body.get("against")
+    if against is not None and not isinstance(against, (str, int, float, bool)):
+        raise DataError("'against' must be a class")
+    record = explain(model, batch, values, against).as_dict()
+    worked = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in steps(model, batch, values)]
+    return record | {"work": worked}
+
+
+def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
+    """Performance on labelled rows."""
+    table, _ = table_of(body, max_rows, LABELLED)
+    batch = labelled_of(model, table, body)
+    assert batch.labels is not None
+    assert batch.labels.codes is not None
+    logs = model.log_posterior(batch)
+    return score(logs, batch.labels.codes, model.schema.classes, batch.labels.weight).as_dict()
+
+
+def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+    """The model that has also learned the rows."""
+    changed = model.learn(labelled_of(model, table, body, new_levels=True, new_classes=True))
+    return changed, {"rows": table.n_rows, "tally": repr(changed.tally)}
+
+
+def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+    """The model that never saw the rows, with a receipt."""
+    batch = labelled_of(model, table, body, new_levels=True)
+    less = model.unlearn(batch)
+    changed = replace(less, tally=less.tally.trimmed())
+    if not changed.tally.class_weight.any():
+        raise UnlearnError("nothing would be left of the model")
+    assert batch.labels is not None
+    return changed, Receipt.of(batch.labels, model.tally, changed.tally).as_dict()
