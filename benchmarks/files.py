@@ -58,13 +58,13 @@ def parsed(path: Path) -> None:
 
 def learned(path: Path) -> Any:
     """Our way: what the columns are, and the tally."""
-    from tallybayes import Tally
+    from tallybayes import tally
 
-    return Tally.of(path, target="label")
+    return tally(path, target="label")
 
 
 def counting(bench: Bench) -> Iterator[Row]:
-    """Tally.of against the bare queries."""
+    """`tally` against the bare queries."""
     n = bench.size(20_000_000)
     path = made(n)
     (theirs, ours), _ = bench.best(lambda: bare(path), lambda: learned(path))

@@ -80,7 +80,7 @@ def spark(bench: Bench) -> Iterator[Row]:
     from pyspark.ml.classification import NaiveBayes as SparkNaiveBayes
     from pyspark.ml.feature import VectorAssembler
 
-    from tallybayes import NaiveBayes, Tally
+    from tallybayes import NaiveBayes, tally
 
     n = bench.size(10_000_000)
     path = made(n, 20, 0, parts=4)
@@ -102,7 +102,7 @@ def spark(bench: Bench) -> Iterator[Row]:
         yield faster(f"Spark fits {n:,} rows × 20 numbers", peer, own, 1.0, f"means differ by {apart:.0e}")
         for parts in (1, 2, 4):
             part = running.read.parquet(*sorted(map(str, Path(path).parent.glob("*.parquet")))[:parts]).drop("key")
-            (seconds,), _ = bench.best(lambda rows=part: Tally.of(rows, target="label"), repeat=1)
+            (seconds,), _ = bench.best(lambda rows=part: tally(rows, target="label"), repeat=1)
             yield Row(f"Spark tallies {parts} of 4 partitions", None, seconds)
     finally:
         running.stop()
@@ -110,14 +110,14 @@ def spark(bench: Bench) -> Iterator[Row]:
 
 def merging(bench: Bench) -> Iterator[Row]:
     """How it grows: files counted apart and added up; what travels is the tally, whatever the number of rows."""
-    from tallybayes import Tally, storage
+    from tallybayes import Tally, storage, tally
 
     n = bench.size(4_000_000)
     whole = None
     for parts in (1, 2, 4, 8):
         files = sorted(map(str, Path(made(n, *MIXED, parts)).parent.glob("*.parquet")))
         start = perf_counter()
-        tallies = [Tally.of(file, target="label", drop=["key"]) for file in files]
+        tallies = [tally(file, target="label", drop=["key"]) for file in files]
         counted = perf_counter()
         total = sum(tallies, Tally.empty())
         added = perf_counter()

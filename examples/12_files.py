@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tallybayes import NaiveBayes, Tally, load, storage
+from tallybayes import NaiveBayes, load, storage, tally
 from tallybayes.data import datasets
 
 here = Path(tempfile.mkdtemp())
@@ -23,7 +23,7 @@ print(f"{(here / 'birds.tally').stat().st_size:,} bytes; the same predictions:",
 print((load(here / "birds.tally").predict(birds) == model.predict(birds)).all())
 
 # A tally a year, added: the model of all years, and of all but one.
-tallies = [Tally.of(here / f"birds-{year}.parquet", target="species", drop=["year"]) for year in (2007, 2008, 2009)]
+tallies = [tally(here / f"birds-{year}.parquet", target="species", drop=["year"]) for year in (2007, 2008, 2009)]
 print("All years:", sum(tallies))
 storage.write(sum(tallies) - tallies[0], here / "without-2007.tally")
 print("Without 2007:", storage.read(here / "without-2007.tally").tally)

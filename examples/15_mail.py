@@ -9,8 +9,8 @@ from tallybayes.mail.boxes import places
 
 # Twelve messages of each kind, made up; your own are Maildirs, mboxes or directories of files.
 spam, ham = ([message.document(p.read()) for p in places([datasets.mailbox(kind)])] for kind in ("spam", "ham"))
-model, left_out = filter.train(ham, spam)
-print(f"judged by the others, {sum(left_out[12:] > 0.5)} of 12 spam and {sum(left_out[:12] < 0.5)} of 12 ham are right")
+model, held_out = filter.train(ham, spam)
+print(f"leave-one-out: {sum(held_out[12:] > 0.5)} of 12 spam and {sum(held_out[:12] < 0.5)} of 12 ham are right")
 
 letter = b"From: Anna <anna@reading.example.org>\nSubject: A free evening?\n\nShall we read the next chapter?\n"
 tokens = message.document(letter)

@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes import _native
 from tallybayes.core import kernels
 from tallybayes.core.batch import Codes, Csr, Labels
-from tallybayes.core.tally import Moments
+from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -30,6 +31,7 @@ def test_the_package_alone_loads_next_to_nothing() -> None:
 
 COUNT = """
 import numpy as np
+import tallybayes
 from tallybayes import Model, Settings, Tally, families
 from tallybayes.core.batch import Codes, Csr
 """
@@ -40,7 +42,7 @@ USES = {
 for family in (families.Gaussian(), families.Bernoulli(), families.Multinomial(), families.Complement(),
                families.Poisson(), families.Categorical()):
     x, y = np.array([[0, 1], [1, 0], [2, 1]]), ["no", "yes", "yes"]
-    tally = Tally.of(x, y, family)
+    tally = tallybayes.tally(x, y, family)
     assert (tally + tally - tally).class_weight.tolist() == [1, 2]
     model = Model(Settings({family.name: family}), tally)
     model.parameters, model.log_prior, model.n_parameters
@@ -51,7 +53,7 @@ from tallybayes.data.arrays import one_block
 from tallybayes.core.batch import Labels
 family = families.Gaussian()
 x = np.arange(6.0).reshape(3, 2)
-tally = Tally.of(x, [0, 1, 1], family)
+tally = tallybayes.tally(x, [0, 1, 1], family)
 model = Model(Settings({"gaussian": family}), tally)
 batch = one_block("gaussian", model.schema, x, Labels.hard(np.array([0, 1, 1], dtype=np.int32)))
 model.predict(batch), model.posterior(batch), model.log_posterior(batch), model.contributions(batch)
@@ -64,9 +66,10 @@ model.learn(batch).unlearn(batch)
 def test_pictures_and_reports_load_neither_scikit_learn_nor_matplotlib() -> None:
     code = """
 import numpy as np
-from tallybayes import Model, Settings, Tally, families, plots, report
+import tallybayes
+from tallybayes import Model, Settings, families, plots, report
 from tallybayes.inspection import charts as pictures
-tally = Tally.of(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
+tally = tallybayes.tally(np.arange(8.0).reshape(4, 2), ["no", "no", "yes", "yes"], families.Gaussian())
 model = Model(Settings({"gaussian": families.Gaussian()}), tally)
 assert report.make(model).html()
 """
@@ -81,6 +84,48 @@ def test_counting_and_scoring_load_neither_scikit_learn_nor_scipy(use: str) -> N
 def test_an_estimator_loads_scikit_learn_when_it_is_first_used() -> None:
     """The other side: shows that the tests above would see it."""
     assert "sklearn" in loaded("import tallybayes; tallybayes.GaussianNB", SLOW)
+
+
+ALONE = """
+import importlib, os, pkgutil, sys, traceback
+import tallybayes
+
+HEAVY = "numpy scipy.sparse scipy.optimize scipy.special sklearn.naive_bayes sklearn.linear_model pandas polars pyarrow"
+for heavy in (*HEAVY.split(), "duckdb", "narwhals", "rich.table", "matplotlib.figure", "fastapi", "pyspark.ml", "onnx"):
+    try:
+        importlib.import_module(heavy)  # once, before the processes part: what is asked is the order of our own modules
+    except ImportError:
+        pass
+failed = []
+for module in [m.name for m in pkgutil.walk_packages(tallybayes.__path__, "tallybayes.") if "__main__" not in m.name]:
+    child = os.fork()
+    if child == 0:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            os._exit(0 if not str(error.name).startswith("tallybayes") else 1)  # an extra that is not installed
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(module)
+assert len(sys.modules) > 100
+print(*failed)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
+def test_every_module_can_be_the_first_to_be_imported() -> None:
+    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == [], run.stderr
+
+
+@pytest.mark.parametrize("code", ["from tallybayes.core.model import Model", "from tallybayes.core.tally import Tally"])
+def test_the_core_stands_alone(code: str) -> None:
+    others = [f"tallybayes.{name}" for name in ("families", "data", "learning", "inspection", "storage", "estimators")]
+    assert loaded(code, others) == []
 
 
 def test_public_names_are_the_ones_promised() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tallybayes import NaiveBayes, Tally
+import tallybayes
+from tallybayes import NaiveBayes
 from tallybayes.errors import DataError
 from tests.engines import mixed_frame
 from tests.export.cases import CASES
@@ -69,8 +70,8 @@ def test_a_client_of_spark_connect_counts_learns_and_predicts_as_pandas(connect,
     some.write_parquet(tmp_path / "rows.parquet")
     frame = connect.read.parquet(str(tmp_path / "rows.parquet"))
     np.testing.assert_array_equal(
-        Tally.of(frame.select("mood", "label"), target="label").class_weight,
-        Tally.of(some.to_pandas(), target="label").class_weight,
+        tallybayes.tally(frame.select("mood", "label"), target="label").class_weight,
+        tallybayes.tally(some.to_pandas(), target="label").class_weight,
     )
     fitted = NaiveBayes(classical=True).fit(frame, target="label")
     reference = NaiveBayes(classical=True).fit(some.to_pandas(), target="label")
@@ -132,10 +133,10 @@ def test_a_worker_that_dies_while_it_counts_changes_nothing(spark, rows):
             yield batch
 
     some = rows.select("far", "i16", "label")
-    expected = Tally.of(some, target="label")
+    expected = tallybayes.tally(some, target="label")
     slow = some.repartition(6).mapInArrow(slowly, some.schema)
     found = []
-    counting = threading.Thread(target=lambda: found.append(Tally.of(slow, target="label")))
+    counting = threading.Thread(target=lambda: found.append(tallybayes.tally(slow, target="label")))
     counting.start()
     time.sleep(2.0)
     victim, *others = executors(spark)
@@ -153,10 +154,10 @@ def test_bad_tables_are_refused(spark, rows, fitted):
     from tallybayes.spark import predict
 
     with pytest.raises(DataError, match="no column 'nix'"):
-        Tally.of(rows, target="nix")
+        tallybayes.tally(rows, target="nix")
     lists = spark.sql("SELECT array(1, 2) AS many, 'a' AS label UNION ALL SELECT array(3), 'b'")
     with pytest.raises(DataError, match="'many' holds lists"):
-        Tally.of(lists, target="label")
+        tallybayes.tally(lists, target="label")
     with pytest.raises(DataError, match="already has a column 'prediction'"):
         predict(fitted, rows.withColumnRenamed("mood", "prediction"))
     with pytest.raises(DataError, match="none of the columns"):

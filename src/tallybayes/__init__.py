@@ -22,9 +22,9 @@ _HOME = {
     "EM": "learning.options",
     "TextNB": "estimators.text",
     "Tokens": "core.tokens",
-    "Model": "storage",
+    "Model": "core.model",
     "Settings": "core.settings",
-    "Tally": "data.tallies",
+    "Tally": "core.tally",
     "datasets": "data.datasets",
     "em": "learning.em",
     "errors": "errors",
@@ -33,7 +33,9 @@ _HOME = {
     "load": "estimators.saved",
     "pictures": "inspection.charts",
     "plots": "plots",
+    "private": "inspection.privacy",
     "storage": "storage",
+    "tally": "data.tallies",
 }
 
 MODULES = {"datasets", "em", "errors", "evaluate", "families", "pictures", "plots", "storage"}

@@ -1,6 +1,6 @@
 """Spark: predictions for a DataFrame, and an estimator for pipelines of pyspark.ml (needs the extra ``spark``).
 
-Learning needs nothing of this: ``NaiveBayes().fit(frame, target=…)`` and ``Tally.of(frame, target=…)`` take a Spark
+Learning needs nothing of this: ``NaiveBayes().fit(frame, target=…)`` and ``tally(frame, target=…)`` take a Spark
 DataFrame as they take any other table, and Spark counts.
 """
 

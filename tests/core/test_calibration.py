@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import Model, Settings, Tally, families
+import tallybayes
+from tallybayes import Model, Settings, families
 from tallybayes.core import calibration
 from tallybayes.core.batch import Labels
 from tallybayes.core.calibration import Curve, Isotonic, Temperature, fit
@@ -33,7 +34,7 @@ def over_confident(n=3000, copies=8, n_classes=2, seed=1):
     x = np.repeat(rng.normal(size=(n, 1)) + codes[:, None], copies, axis=1)
     half = n // 2
     family = families.Gaussian()
-    model = Model(Settings({"gaussian": family}), Tally.of(x[:half], codes[:half], family))
+    model = Model(Settings({"gaussian": family}), tallybayes.tally(x[:half], codes[:half], family))
     learned, new = (
         one_block("gaussian", model.schema, x[p], Labels.hard(codes[p])) for p in (slice(half), slice(half, n))
     )

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multinomial, norm
 
+import tallybayes
 import tallybayes.core.model
-from tallybayes import Tally
 from tallybayes.core.batch import Batch, Codes, Encoded, Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema
@@ -31,7 +31,7 @@ def rows(model, x, codes=None, weight=None):
 
 
 def fit(family, x, target, weight=None, **settings):
-    return Model(Settings({family.name: family}, **settings), Tally.of(x, target, family, weight=weight))
+    return Model(Settings({family.name: family}, **settings), tallybayes.tally(x, target, family, weight=weight))
 
 
 @pytest.fixture

@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import tallybayes
 from tallybayes import Tally
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import NumberedColumns, Schema
-from tallybayes.core.tally import Counts, Moments, count
+from tallybayes.core.summaries import Counts, Moments
+from tallybayes.core.tally import count
 from tallybayes.data.arrays import one_block
 from tallybayes.errors import DataError, SchemaError, UnlearnError
 from tallybayes.families import Categorical, Gaussian, Multinomial
 
 
 def numbers(values, target, **options):
-    return Tally.of(np.array(values, dtype=float)[:, None], target, Gaussian(), **options)
+    return tallybayes.tally(np.array(values, dtype=float)[:, None], target, Gaussian(), **options)
 
 
 def moments(tally):
@@ -90,10 +92,10 @@ def test_a_part_may_know_some_classes_only_whatever_their_order():
 
 def test_a_part_may_know_some_levels_only_whatever_their_order():
     x = np.array([["low"], ["high"], ["mid"]], dtype=object)
-    whole = Tally.of(x, ["a"] * 3, Categorical())
+    whole = tallybayes.tally(x, ["a"] * 3, Categorical())
     sizes = whole.schema.columns[0]
     ordered = whole.align(Schema((type(sizes)("x0", "category", ("low", "mid", "high")),), ("a",)))
-    left = ordered - Tally.of(x[1:2], ["a"], Categorical())
+    left = ordered - tallybayes.tally(x[1:2], ["a"], Categorical())
     assert_array_equal(left.blocks["categorical"].summary.count, [[1, 1, 0]])
 
 
@@ -163,12 +165,12 @@ def test_a_bad_cell_is_named_by_its_column_and_its_row_in_the_whole(n_jobs):
     x = np.ones((10, 2))
     x[7, 1] = np.inf
     with pytest.raises(DataError, match=r"column 'pulse' is infinite \(row 7\)\. Replace"):
-        Tally.of(x, [0, 1] * 5, Gaussian(), names=["age", "pulse"], n_jobs=n_jobs)
+        tallybayes.tally(x, [0, 1] * 5, Gaussian(), names=["age", "pulse"], n_jobs=n_jobs)
 
 
 def test_data_of_an_unknown_kind_is_refused():
     with pytest.raises(DataError, match="cannot count a set; pass"):
-        Tally.of({"age"}, ["a"], Gaussian())
+        tallybayes.tally({"age"}, ["a"], Gaussian())
 
 
 def test_summaries_give_their_fields_for_the_file():

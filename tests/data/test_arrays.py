@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tallybayes import Tally
+import tallybayes
 from tallybayes.data.arrays import MOST_LEVELS, ordinal_codes, sparse_rows
 from tallybayes.errors import CellError, DataError, TallybayesError
 from tallybayes.families import Bernoulli, Categorical, Complement, Gaussian, Multinomial, Poisson
@@ -70,7 +70,7 @@ SPARSE = {
 @pytest.mark.parametrize("family", COUNTING, ids=str)
 @pytest.mark.parametrize("matrix", SPARSE.values(), ids=SPARSE)
 def test_sparse_is_dense(family, matrix):
-    sparse, dense = summary(Tally.of(matrix, TARGET, family)), summary(Tally.of(COUNTS, TARGET, family))
+    sparse, dense = summary(tallybayes.tally(matrix, TARGET, family)), summary(tallybayes.tally(COUNTS, TARGET, family))
     assert_array_equal(sparse.count, dense.count)
     assert_array_equal(*np.broadcast_arrays(sparse.weight, dense.weight))
 
@@ -83,12 +83,12 @@ def test_the_callers_matrix_stays_as_it_is():
 
 def test_categories_are_not_sparse():
     with pytest.raises(DataError, match="sparse"):
-        Tally.of(sp.csr_array(COUNTS), TARGET, Categorical())
+        tallybayes.tally(sp.csr_array(COUNTS), TARGET, Categorical())
 
 
 def test_numbers_are_not_sparse():
     with pytest.raises(DataError, match="sparse"):
-        Tally.of(sp.csr_array(COUNTS), TARGET, Gaussian())
+        tallybayes.tally(sp.csr_array(COUNTS), TARGET, Gaussian())
 
 
 # ---------------------------------------------------------------------------------------------- shapes
@@ -117,23 +117,23 @@ def test_numbers_are_not_sparse():
 )
 def test_shapes_that_do_not_fit_are_refused(data, target, weight):
     with pytest.raises(DataError, match=r"expected \(n, d\), \(n,\) and \(n,\)"):
-        Tally.of(data, target, Multinomial(), weight=weight)
+        tallybayes.tally(data, target, Multinomial(), weight=weight)
 
 
 def test_the_target_is_needed():
     with pytest.raises(DataError, match="class label of each row"):
-        Tally.of(COUNTS, None, Multinomial())
+        tallybayes.tally(COUNTS, None, Multinomial())
 
 
 @pytest.mark.parametrize("family", [Multinomial(), Categorical()], ids=str)
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c", "d"], ["a", "b", "a"]], ids=str)
 def test_every_column_has_one_name_of_its_own(family, names):
     with pytest.raises(TallybayesError, match="name"):
-        Tally.of(COUNTS, TARGET, family, names=names)
+        tallybayes.tally(COUNTS, TARGET, family, names=names)
 
 
 def test_lists_are_arrays():
-    assert_array_equal(summary(Tally.of(COUNTS.tolist(), TARGET, Poisson())).count, [[0, 0, 0], [2, 3, 5]])
+    assert_array_equal(summary(tallybayes.tally(COUNTS.tolist(), TARGET, Poisson())).count, [[0, 0, 0], [2, 3, 5]])
 
 
 # ---------------------------------------------------------------------------------------------- weights and classes
@@ -141,17 +141,17 @@ def test_lists_are_arrays():
 
 def test_weights_may_be_any_numbers_in_any_layout():
     for weight in ([1, 0, 2], np.array([1, 9, 0, 9, 2, 9], float)[::2], np.array([1, 0, 2], np.float32)):
-        assert_array_equal(Tally.of(COUNTS, TARGET, Poisson(), weight=weight).class_weight, [0, 3])
+        assert_array_equal(tallybayes.tally(COUNTS, TARGET, Poisson(), weight=weight).class_weight, [0, 3])
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused(bad):
     with pytest.raises(DataError, match=r"weight.*row 1"):
-        Tally.of(COUNTS, TARGET, Poisson(), weight=[1.0, bad, 1.0])
+        tallybayes.tally(COUNTS, TARGET, Poisson(), weight=[1.0, bad, 1.0])
 
 
 def test_declared_classes_keep_their_order_and_may_be_absent():
-    tally = Tally.of(COUNTS, TARGET, Poisson(), classes=["b", "never", "a"])
+    tally = tallybayes.tally(COUNTS, TARGET, Poisson(), classes=["b", "never", "a"])
     assert tally.schema.classes == ("b", "never", "a")
     assert_array_equal(tally.class_weight, [2, 0, 1])
     assert_array_equal(summary(tally).count, [[2, 3, 5], [0, 0, 0], [0, 0, 0]])
@@ -163,12 +163,12 @@ def test_declared_classes_keep_their_order_and_may_be_absent():
 def test_text_among_numbers_is_named():
     x = np.array([[1.5, 2], [3, "n/a"]], dtype=object)
     with pytest.raises(DataError, match=r"'pulse'.*'n/a'.*row 1"):
-        Tally.of(x, ["a", "b"], Gaussian(), names=["age", "pulse"])
+        tallybayes.tally(x, ["a", "b"], Gaussian(), names=["age", "pulse"])
 
 
 def test_categories_are_the_values_that_occur():
     x = np.array([["red", 3], ["blue", None], ["red", 10**9]], dtype=object)
-    tally = Tally.of(x, TARGET, Categorical(), names=["colour", "size"])
+    tally = tallybayes.tally(x, TARGET, Categorical(), names=["colour", "size"])
     assert [column.levels for column in tally.schema.columns] == [("blue", "red"), (3, 10**9)]
     assert_array_equal(summary(tally).count, [[1, 0, 0, 0], [0, 2, 1, 1]])
     assert_array_equal(summary(tally).weight, [[1, 0], [2, 2]])
@@ -177,7 +177,7 @@ def test_categories_are_the_values_that_occur():
 @pytest.mark.parametrize("position", [0, 1])
 def test_a_category_without_a_value_counts_nothing(position):
     x = np.insert(np.array([["red"], ["blue"]], dtype=object), position, None, axis=1)
-    tally = Tally.of(x, ["a", "b"], Categorical())
+    tally = tallybayes.tally(x, ["a", "b"], Categorical())
     assert len(tally.schema.columns[position].levels) == 0
     assert_array_equal(summary(tally).weight[:, position], [0, 0])
     assert_array_equal(summary(tally).count, [[0, 1], [1, 0]])
@@ -230,6 +230,6 @@ def test_no_rows_have_no_levels():
 @pytest.mark.parametrize("family", [Gaussian(), *COUNTING, Categorical()], ids=str)
 def test_threads_count_the_same(family):
     x = np.random.default_rng(0).integers(0, 4, (101, 3))
-    one, three = (summary(Tally.of(x, np.arange(101) % 3, family, n_jobs=n)) for n in (1, 3))
+    one, three = (summary(tallybayes.tally(x, np.arange(101) % 3, family, n_jobs=n)) for n in (1, 3))
     for name, array in one.arrays().items():
         assert_allclose(three.arrays()[name], array, rtol=1e-13)

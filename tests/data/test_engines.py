@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tallybayes import NaiveBayes, Tally
+import tallybayes
 import tallybayes.learning.learn as learn
+from tallybayes import NaiveBayes
 from tallybayes.errors import DataError, SettingError
 from tests.engines import Engines, mixed_frame
 
@@ -25,7 +26,7 @@ ROWS = pl.DataFrame(
 
 
 def test_nan_is_a_hole_as_null_is():
-    tally = Tally.of(ROWS.lazy(), target="y")
+    tally = tallybayes.tally(ROWS.lazy(), target="y")
     np.testing.assert_array_equal(tally.blocks["gaussian"].summary.weight[:, 0], [1, 3])
     np.testing.assert_array_equal(tally.blocks["gaussian"].summary.mean[:, 0], [1, 16 / 3])
 
@@ -54,22 +55,22 @@ def test_nan_is_a_hole_as_null_is():
 def test_bad_tables_are_refused(changed, options, message):
     rows = ROWS.with_columns(**{name: pl.Series(values, strict=False) for name, values in changed.items()})
     with pytest.raises((DataError, SettingError), match=message):
-        Tally.of(rows.lazy(), **options)
+        tallybayes.tally(rows.lazy(), **options)
 
 
 def test_rows_without_a_label_can_be_left_out():
     rows = ROWS.with_columns(y=pl.Series(["no", "no", None, "yes", "yes", None]))
-    assert Tally.of(rows.lazy(), target="y", unlabelled="ignore").class_weight.tolist() == [2, 2]
+    assert tallybayes.tally(rows.lazy(), target="y", unlabelled="ignore").class_weight.tolist() == [2, 2]
 
 
 def test_an_empty_table_says_so():
     with pytest.raises(DataError, match="has no rows"):
-        Tally.of(ROWS.lazy().filter(pl.col("y") == "?"), target="y")
+        tallybayes.tally(ROWS.lazy().filter(pl.col("y") == "?"), target="y")
 
 
 def test_numbers_of_rows_are_no_evidence():
     rows = pl.DataFrame({"id": range(50), "x": [float(i % 7) for i in range(50)], "y": [i % 2 for i in range(50)]})
-    assert [c.kind for c in Tally.of(rows.lazy(), target="y").schema.columns] == ["ignored", "numeric"]
+    assert [c.kind for c in tallybayes.tally(rows.lazy(), target="y").schema.columns] == ["ignored", "numeric"]
 
 
 def test_a_connection_that_is_lost_leaves_the_model_as_it_was(tmp_path):

@@ -6,16 +6,15 @@ import pytest
 
 from tallybayes.core.schema import Column
 from tallybayes.data.inference import (
-    FAMILY_OF_KIND,
-    KIND_OF_FAMILY,
-    KINDS_OF_FAMILY,
     Profile,
     as_told,
     check_known,
     infer,
+    kind_for,
     with_missing_level,
 )
 from tallybayes.errors import DataError, SettingError
+from tallybayes.families import FAMILIES, textbook_family
 
 WORDS = tuple(f"w{i:02}" for i in range(21))
 
@@ -104,7 +103,14 @@ def test_settings_for_columns_that_do_not_exist() -> None:
         check_known("kind", {"a": 1, "c": 2}, ["a", "b"])
 
 
-def test_every_kind_has_a_family_that_is_of_that_kind() -> None:
-    for kind, family in FAMILY_OF_KIND.items():
-        assert kind in KINDS_OF_FAMILY[family]
-    assert set(KINDS_OF_FAMILY) == set(KIND_OF_FAMILY)
+def test_every_kind_has_a_textbook_family_that_reads_it() -> None:
+    for kind in ("numeric", "category", "boolean", "count", "text"):
+        assert kind in FAMILIES[textbook_family(kind)].reads
+        assert sum(kind in family.textbook for family in FAMILIES.values()) == 1
+
+
+def test_a_chosen_family_says_what_the_column_is() -> None:
+    assert kind_for("multinomial", "integer") == "count"
+    assert kind_for("multinomial", "text") == "text"
+    assert kind_for("bernoulli", "text") == "boolean"
+    assert kind_for("gaussian", "text") == "numeric"  # which is refused afterwards

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from pyarrow import feather
 
+import tallybayes
 from tallybayes import NaiveBayes, Tally
 from tallybayes.data.columns import Overrides
 from tallybayes.data.files import open_file
@@ -96,7 +97,7 @@ def test_a_file_gives_the_tally_of_the_frame(name: str, options: str, tmp_path: 
     from_frame = NaiveBayes(classical=True, **told).fit(frame, target="label")
     from_file = NaiveBayes(classical=True, **told).fit(path, target="label")
     assert_same_tally(from_file.tally_, from_frame.tally_)
-    assert_same_tally(Tally.of(path, target="label", **told), from_frame.tally_)
+    assert_same_tally(tallybayes.tally(path, target="label", **told), from_frame.tally_)
     assert str(from_file.schema_) == str(from_frame.schema_)
     np.testing.assert_allclose(
         from_file.predict_proba(frame), from_frame.predict_proba(frame), rtol=1e-7

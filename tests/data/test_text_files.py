@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import NaiveBayes, Tally, Tokens, cli, load
+import tallybayes
+from tallybayes import NaiveBayes, Tokens, cli, load
 from tallybayes.data.files import File
 from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import DataError
@@ -91,7 +92,7 @@ def test_unlabelled_rows_add_no_words(path: Path) -> None:
 
 def test_numbers_are_no_text(path: Path) -> None:
     with pytest.raises(DataError, match="holds number, not text"):
-        Tally.of(path, "y", kind={"size": "text"}, unlabelled="ignore")
+        tallybayes.tally(path, "y", kind={"size": "text"}, unlabelled="ignore")
 
 
 def test_the_commands(

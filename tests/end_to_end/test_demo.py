@@ -72,7 +72,7 @@ def test_the_day_can_be_given() -> None:
     found = run("demo", "outlook=overcast", " wind = weak ")
     assert "One prediction worked out: outlook=overcast, wind=weak" in found.stdout
     assert "play=yes with probability 1.000" in found.stdout
-    assert "A count of zero vetoes a class outright; --alpha 1 (Laplace) softens it." in found.stdout
+    assert "A zero count excludes a class; --alpha 1 (Laplace smoothing) avoids it." in found.stdout
 
 
 def test_json_has_the_same_figures_and_nothing_else() -> None:

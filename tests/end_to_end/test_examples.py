@@ -9,7 +9,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PRINTED = {
-    "01_first_table.py": "accuracy                 0.9797  0.9586 – 0.9901            0.4419",
+    "01_first_table.py": "accuracy                 0.9797  0.9586 – 0.9901    0.4419",
     "02_unlearn.py": "  the same probabilities, to within 1e-12: True",
     "03_across_sites.py": "The same as a model of the pooled rows, to within 1e-12: True",
     "04_calibrate.py": "log loss                   0.6514   0.1674",

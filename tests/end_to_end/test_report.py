@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tallybayes
 from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, report
 from tallybayes.data import datasets
 from tests.end_to_end.browsing import PHONE, Page, serious
@@ -138,11 +139,11 @@ def test_script_in_names_and_values_is_text(browser: Any, tmp_path: Path) -> Non
 
 
 def test_words_are_typed(browser: Any, tmp_path: Path) -> None:
-    from tallybayes import Model, Settings, Tally, families
+    from tallybayes import Model, Settings, families
 
     counts = np.array([[3, 0, 1], [2, 0, 0], [0, 2, 1], [0, 3, 0]])
     family = families.Multinomial()
-    tally = Tally.of(counts, ["spam", "spam", "ham", "ham"], family, names=["money", "meeting", "today"])
+    tally = tallybayes.tally(counts, ["spam", "spam", "ham", "ham"], family, names=["money", "meeting", "today"])
     model = Model(Settings({"multinomial": family}), tally)
     page = Page(browser, written(tmp_path, model))
     page.get_by_label("words", exact=True).fill("Money, money today!")

@@ -273,7 +273,7 @@ def test_from_tally_reads_it_with_any_setting(kind: Kind) -> None:
 def test_from_tally_of_an_array() -> None:
     x, y = GAUSSIAN.data()
     frame = pd.DataFrame(x, columns=list("abcde"))
-    model = tallybayes.GaussianNB.from_tally(Tally.of(x, y, families.Gaussian(), names=list("abcde")))
+    model = tallybayes.GaussianNB.from_tally(tallybayes.tally(x, y, families.Gaussian(), names=list("abcde")))
     assert_same_model(model, tallybayes.GaussianNB().fit(frame, y), frame)
     np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
 

@@ -17,6 +17,7 @@ from tallybayes import (
     NaiveBayes,
     PoissonNB,
 )
+from tallybayes.families import numeric_families
 
 TOWNS = ("Rome", "O'Hara", 'say "hi"', "Zürich;\n--", "Århus", "🦉", "", "NULL")
 
@@ -74,7 +75,8 @@ def mixed_table(n, seed, new_values=False, n_classes=3):
 
 KINDS = {"code": "category", "visits": "count"}
 SIGNED = {"lognormal": ("two;hills", 'quo"ted'), "exponential": ("two;hills",), "zero_inflated": ("two;hills",)}
-NUMERIC = ("gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated")
+NUMERIC = tuple(numeric_families())
+SIGNED = {name: ("two;hills", 'quo"ted') for name, f in numeric_families().items() if f.least == 0} | SIGNED
 
 
 @functools.lru_cache

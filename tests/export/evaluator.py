@@ -94,6 +94,24 @@ def line(term, row):
     return [o + times(s, value) for s, o in zip(numbers(term["slope"]), numbers(term["offset"]), strict=True)]
 
 
+def formula(term, row):
+    value = value_of(row, term["column"])
+    if value is None or (term["above"] is not None and not value > term["above"]):
+        return NOTHING
+    return expression(term["expression"], float(value))
+
+
+def expression(given, x):
+    if given == "x":
+        return [x]
+    if given[0] not in ("add", "mul", "log"):
+        return numbers(given)
+    parts = [expression(each, x) for each in given[1:]]
+    n = max(map(len, parts))
+    combine = {"add": sum, "mul": math.prod, "log": lambda values: math.log(values[0])}[given[0]]
+    return [combine([part[k % len(part)] for part in parts]) for k in range(n)]
+
+
 def bag(term, row):
     counts = [float(row[column]) for column in term["columns"]]
     total = sum(counts)
@@ -157,6 +175,7 @@ TERMS = {
     "normal": normal,
     "spike": spike,
     "line": line,
+    "formula": formula,
     "bag": bag,
     "ellipsoid": ellipsoid,
 }

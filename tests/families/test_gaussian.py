@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from tallybayes import Tally
+import tallybayes
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Gaussian
 
@@ -143,7 +143,7 @@ def test_squares_of_integers_do_not_overflow(dtype):
 )
 def test_a_square_that_overflows_is_an_error(values, row):
     with pytest.raises(DataError, match=rf"column 'mass' holds -?1e\+\d+, whose square .* \(row {row}\)\. Rescale"):
-        Tally.of(np.array(values)[:, None], ["a", "a"], Gaussian(), names=["mass"])
+        tallybayes.tally(np.array(values)[:, None], ["a", "a"], Gaussian(), names=["mass"])
 
 
 @pytest.mark.parametrize("scale", [1e-10, 1e10])

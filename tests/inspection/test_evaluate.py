@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics
 
-from tallybayes import Model, Settings, Tally, families
+import tallybayes
+from tallybayes import Model, Settings, families
 from tallybayes.core.batch import MISSING, Batch, Codes, Encoded, Labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.tally import count
@@ -311,7 +312,7 @@ def test_classes_that_were_never_seen_do_no_harm():
 
 def test_a_single_class_is_always_right():
     family = families.Gaussian()
-    tally = Tally.of(np.arange(6.0)[:, None], ["only"] * 6, family)
+    tally = tallybayes.tally(np.arange(6.0)[:, None], ["only"] * 6, family)
     model = Model(Settings({"gaussian": family}), tally)
     batch = one_block("gaussian", tally.schema, np.arange(6.0)[:, None], Labels.hard(np.zeros(6, np.int32)))
     got = k_fold(model, batch, folds=2)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tallybayes import Model, NaiveBayes, Settings, Tally, families
+import tallybayes
+from tallybayes import Model, NaiveBayes, Settings, families
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data.datasets import tennis
 from tallybayes.errors import DataError, NotAvailableError
@@ -196,7 +197,7 @@ def test_what_cannot_be_worked_out(row: Any, why: str) -> None:
 
 
 def test_numbers_are_not_worked_out_in_fractions() -> None:
-    tally = Tally.of(np.array([[1.0], [2.0]]), ["no", "yes"], families.Gaussian())
+    tally = tallybayes.tally(np.array([[1.0], [2.0]]), ["no", "yes"], families.Gaussian())
     with pytest.raises(NotAvailableError, match="only a model of categories"):
         level_ratios(Model(Settings({"gaussian": families.Gaussian()}), tally), "x0")
     mixed = NaiveBayes().fit({"wind": ["a", "b"], "degrees": [1.0, 2.0]}, ["no", "yes"]).model_

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tallybayes
 from tallybayes import NaiveBayes, Tally, families
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.inspection.privacy import WARNING, release
@@ -25,7 +26,7 @@ OPTIONS = {
 
 @pytest.fixture(scope="module")
 def tally():
-    return Tally.of(ROWS, target="label", **OPTIONS)
+    return tallybayes.tally(ROWS, target="label", **OPTIONS)
 
 
 def figures(tally):
@@ -35,14 +36,14 @@ def figures(tally):
 
 
 def test_without_a_limit_on_the_loss_the_tally_is_what_it_was(tally):
-    found = tally.private(1e12, bounds=BOUNDS, seed=0)
+    found = tallybayes.private(tally, 1e12, bounds=BOUNDS, seed=0)
     for ours, theirs in zip(figures(found), figures(tally), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_noise_has_the_scale_that_the_budget_asks_for(delta):
-    plain = Tally.of(np.full((1000, 1), 3.0), ["a"] * 1000, families.Gaussian())
+    plain = tallybayes.tally(np.full((1000, 1), 3.0), ["a"] * 1000, families.Gaussian())
     named = {"bounds": {"x0": (-6, 10)}, "delta": delta}
     drawn = [release(plain, 2.0, seed=s, **named) for s in range(3000)]
     assert drawn[0].n_queries == 4  # the class, and weight, sum and squares of the column
@@ -69,7 +70,7 @@ def test_every_column_is_accounted_for(tally):
 
 
 def test_two_releases_differ_and_what_cannot_be_is_not_released(tally):
-    first, second = (tally.private(0.01, bounds=BOUNDS) for _ in range(2))
+    first, second = (tallybayes.private(tally, 0.01, bounds=BOUNDS) for _ in range(2))
     assert not np.array_equal(first.class_weight, second.class_weight)
     for values in figures(first):
         assert np.isfinite(values).all()
@@ -80,7 +81,7 @@ def test_two_releases_differ_and_what_cannot_be_is_not_released(tally):
 
 def test_a_model_reads_it_like_any_other(tally):
     params = {"classical": True, **OPTIONS}
-    private = NaiveBayes.from_tally((tally * 1e6).private(5.0, 1e-9, bounds=BOUNDS, seed=1), **params)
+    private = NaiveBayes.from_tally(tallybayes.private(tally * 1e6, 5.0, 1e-9, bounds=BOUNDS, seed=1), **params)
     exact = NaiveBayes.from_tally(tally, **params)
     rows = ROWS.drop("label")
     assert (private.predict(rows) == exact.predict(rows)).mean() > 0.95
@@ -88,11 +89,11 @@ def test_a_model_reads_it_like_any_other(tally):
 
 def test_small_counts_are_left_out_with_their_names():
     table = {"town": ["Rome"] * 40 + ["Bonn"] * 40 + ["my village"] * 2, "y": [0, 1] * 41}
-    tally = Tally.of(table, target="y")
-    found = tally.private(None, min_cell=5)
+    tally = tallybayes.tally(table, target="y")
+    found = tallybayes.private(tally, None, min_cell=5)
     assert found.schema.columns[0].levels == ("Bonn", "Rome")
     np.testing.assert_array_equal(found.blocks["categorical"].summary.count, [[20, 20], [20, 20]])
-    assert "my village" not in repr(tally.private(5.0, min_cell=10, seed=0).schema.columns[0].levels)
+    assert "my village" not in repr(tallybayes.private(tally, 5.0, min_cell=10, seed=0).schema.columns[0].levels)
 
 
 def test_small_counts_of_pairs_are_left_out():
@@ -102,7 +103,7 @@ def test_small_counts_of_pairs_are_left_out():
         "b": rng.choice(["u", "v", "rare"], 400, p=[0.5, 0.49, 0.01]).tolist(),
     }
     model = NaiveBayes(pairs=[("a", "b")]).fit(table, rng.integers(0, 2, 400))
-    found = model.tally_.private(None, min_cell=20)
+    found = tallybayes.private(model.tally_, None, min_cell=20)
     pair = found.schema.columns[-1]
     assert [part.levels for part in pair.parts] == [("x", "y"), ("u", "v")]
     assert found.blocks["pair"].summary.count.shape == (2, 4)
@@ -124,13 +125,13 @@ def test_small_counts_of_pairs_are_left_out():
 )
 def test_bad_requests_are_refused(tally, options, message):
     with pytest.raises(SettingError, match=message):
-        tally.private(**options)
+        tallybayes.private(tally, **options)
 
 
 def test_what_has_no_noise_here_says_so():
     rng = np.random.default_rng(0)
-    scatter = Tally.of(rng.normal(size=(30, 2)), [0, 1] * 15, families.Multinormal())
+    scatter = tallybayes.tally(rng.normal(size=(30, 2)), [0, 1] * 15, families.Multinormal())
     with pytest.raises(NotAvailableError, match="products of columns"):
-        scatter.private(1.0, bounds={"x0": (-9, 9), "x1": (-9, 9)})
+        tallybayes.private(scatter, 1.0, bounds={"x0": (-9, 9), "x1": (-9, 9)})
     with pytest.raises(SettingError, match="nothing to release"):
-        Tally.empty().private(1.0)
+        tallybayes.private(Tally.empty(), 1.0)

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from tallybayes import Tally, families
+import tallybayes
+from tallybayes import families
 from tallybayes.core.batch import Labels
 from tallybayes.inspection.receipts import Receipt
 
@@ -16,8 +17,10 @@ FAMILY = families.Gaussian()
 
 @pytest.fixture
 def receipt() -> Receipt:
-    before = Tally.of(np.arange(5.0)[:, None], ["no", "yes", "no", "yes", "yes"], FAMILY, weight=[1, 2, 0.5, 1, 1])
-    gone = Tally.of(np.arange(3.0)[:, None], ["no", "yes", "no"], FAMILY, weight=[1, 2, 0.5])
+    before = tallybayes.tally(
+        np.arange(5.0)[:, None], ["no", "yes", "no", "yes", "yes"], FAMILY, weight=[1, 2, 0.5, 1, 1]
+    )
+    gone = tallybayes.tally(np.arange(3.0)[:, None], ["no", "yes", "no"], FAMILY, weight=[1, 2, 0.5])
     labels = Labels.hard(np.array([0, 1, 0], dtype=np.int32), np.array([1, 2, 0.5]))
     return Receipt.of(labels, before, before - gone)
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes.core.scatter import Scatter
-from tallybayes.core.tally import Moments, Tally
+from tallybayes.core.summaries import Moments
+from tallybayes.core.tally import Tally
 from tallybayes.families.zero_inflated import Spiked
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import clone
 
+import tallybayes
 from tallybayes import (
     BernoulliNB,
     CategoricalNB,
@@ -24,7 +25,6 @@ from tallybayes import (
     MultinomialNB,
     PoissonNB,
     Settings,
-    Tally,
     families,
 )
 from tallybayes.core.batch import Batch, Codes, Encoded, Labels
@@ -590,7 +590,7 @@ def test_pitfall_31_copies_and_threads(nb: Any) -> None:
 
 def test_pitfall_31_tallies_and_models_pickle() -> None:
     x, y = small_counts()
-    tally = Tally.of(x, y, families.Gaussian())
+    tally = tallybayes.tally(x, y, families.Gaussian())
     twin = pickle.loads(pickle.dumps(Model(Settings({"gaussian": families.Gaussian()}), tally)))
     np.testing.assert_array_equal(twin.tally.class_weight, tally.class_weight)
     np.testing.assert_array_equal(twin.parameters["gaussian"].mean, GaussianNB().fit(x, y).theta_)

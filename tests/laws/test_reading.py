@@ -30,11 +30,16 @@ def test_estimating_is_pure(case, data):
 
 
 def _assert_same_record(one, two):
-    if not is_dataclass(one):
+    if is_dataclass(one):
+        one, two = (tuple(getattr(each, field.name) for field in fields(each)) for each in (one, two))
+    if isinstance(one, dict):
+        assert list(one) == list(two)
+        one, two = tuple(one.values()), tuple(two.values())
+    if not isinstance(one, tuple):
         assert_array_equal(one, two)
         return
-    for field in fields(one):
-        _assert_same_record(getattr(one, field.name), getattr(two, field.name))
+    for mine, theirs in zip(one, two, strict=True):
+        _assert_same_record(mine, theirs)
 
 
 @each_case

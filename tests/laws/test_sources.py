@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tallybayes import NaiveBayes, Tally
+import tallybayes
+from tallybayes import NaiveBayes
 from tallybayes.data.engines import Lazy, count_lazy
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
@@ -52,13 +53,13 @@ def same(found, expected, rtol):
 )
 def test_the_tally_does_not_depend_on_where_the_rows_are(engines, name, weight):
     drop = ["worth"] if weight is None else []
-    expected = Tally.of(engines["polars"], target="label", weight=weight, drop=drop)
-    same(Tally.of(engines[name], target="label", weight=weight, drop=drop), expected, 1e-9)
+    expected = tallybayes.tally(engines["polars"], target="label", weight=weight, drop=drop)
+    same(tallybayes.tally(engines[name], target="label", weight=weight, drop=drop), expected, 1e-9)
 
 
 @pytest.mark.parametrize("name", FEW)
 def test_moments_are_those_of_exact_arithmetic(engines, frame, name):
-    tally = Tally.of(engines[name], target="label", weight="worth")
+    tally = tallybayes.tally(engines[name], target="label", weight="worth")
     block = tally.blocks["gaussian"]
     for column in ("far", "apart", "i8", "i16", "i32", "u8", "u16", "f32", "same"):
         j = [tally.schema.columns[c].name for c in block.columns].index(column)
@@ -76,9 +77,13 @@ def test_moments_are_those_of_exact_arithmetic(engines, frame, name):
 @pytest.mark.parametrize(("name", "weight"), [(n, "worth") for n in LAZY] + [(n, None) for n in FEW if n in LAZY])
 def test_every_family_is_counted_in_the_engine(engines, name, weight):
     drop = ["worth"] if weight is None else []
-    expected = Tally.of(engines["polars"], target="label", weight=weight, drop=drop, missing="level", **OPTIONS)
+    expected = tallybayes.tally(engines["polars"], target="label", weight=weight, drop=drop, missing="level", **OPTIONS)
     assert {"gaussian", "lognormal", "zero_inflated", "exponential", "categorical", "poisson"} <= set(expected.blocks)
-    same(Tally.of(engines[name], target="label", weight=weight, drop=drop, missing="level", **OPTIONS), expected, 1e-9)
+    same(
+        tallybayes.tally(engines[name], target="label", weight=weight, drop=drop, missing="level", **OPTIONS),
+        expected,
+        1e-9,
+    )
 
 
 @pytest.mark.parametrize("name", LAZY)
@@ -124,5 +129,5 @@ def letters(tmp_path_factory, request):
 )
 def test_words_are_the_same_wherever_the_texts_are(letters, name, weight):
     options = {"target": "label", "weight": weight, "kind": {"body": "text"}, "drop": [] if weight else ["worth"]}
-    expected = Tally.of(letters["polars"], **options)
-    same(Tally.of(letters[name], **options), expected, 1e-9)
+    expected = tallybayes.tally(letters["polars"], **options)
+    same(tallybayes.tally(letters[name], **options), expected, 1e-9)

@@ -19,7 +19,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes import NaiveBayes, Tokens
 from tallybayes.core.schema import Schema
-from tallybayes.core.tally import Moments, Tally
+from tallybayes.core.summaries import Moments
+from tallybayes.core.tally import Tally
 from tallybayes.errors import ColumnWarning
 from tallybayes.inspection.evaluate import _dealt, score
 from tests.frames import FORMS, birds, needs_pyarrow, taken

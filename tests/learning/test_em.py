@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallybayes import Model, Settings, Tally, families
+import tallybayes
+from tallybayes import Model, Settings, families
 from tallybayes.core.batch import Labels
 from tallybayes.data.arrays import one_block
 from tallybayes.errors import DataError, SettingError
@@ -18,7 +19,7 @@ from tallybayes.learning import em
 
 def begun(x: Any, y: Any, family: Any = None) -> Model:
     family = family or families.Gaussian(0.01)
-    return Model(Settings({family.name: family}), Tally.of(x, y, family))
+    return Model(Settings({family.name: family}), tallybayes.tally(x, y, family))
 
 
 def rows(model: Model, x: Any, codes: Any = None, weight: Any = None) -> Any:

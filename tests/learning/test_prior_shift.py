@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tallybayes import Model, Settings, Tally, families
+import tallybayes
+from tallybayes import Model, Settings, families
 from tallybayes.core.batch import Codes, Labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.data.arrays import one_block
@@ -28,7 +29,7 @@ def rows(n, mix, seed):
 @pytest.fixture(scope="module")
 def model():
     x, codes = rows(5000, [0.3, 0.3, 0.4], seed=0)
-    return Model(Settings({"gaussian": FAMILY}), Tally.of(x, np.array(CLASSES)[codes], FAMILY))
+    return Model(Settings({"gaussian": FAMILY}), tallybayes.tally(x, np.array(CLASSES)[codes], FAMILY))
 
 
 def batch_of(model, x, labels=None):
@@ -125,7 +126,7 @@ def letters(values):
     """A model without smoothing in which every class has a letter of its own, and a batch of such letters."""
     family = families.Categorical(alpha=0.0)
     schema = Schema((Column("letter", "category", ("p", "q", "r")),), ("a", "b"))
-    tally = Tally.of(np.array([["p"], ["q"]]), ["a", "b"], family, names=["letter"]).align(schema)
+    tally = tallybayes.tally(np.array([["p"], ["q"]]), ["a", "b"], family, names=["letter"]).align(schema)
     x = Codes(np.array([[v] for v in values], dtype=np.int32), np.array([3]))
     return Model(Settings({"categorical": family}), tally), one_block("categorical", schema, x)
 
@@ -148,7 +149,7 @@ def test_what_cannot_be_estimated(model):
         estimate_prior(model, batch_of(model, np.zeros((0, 2))))
     with pytest.raises(DataError, match="some class allows"):
         estimate_prior(model, batch_of(model, np.zeros((2, 2)), Labels.hard(np.zeros(2, np.int32), np.zeros(2))))
-    single = Model(Settings({"gaussian": FAMILY}), Tally.of(np.ones((3, 2)), ["a"] * 3, FAMILY))
+    single = Model(Settings({"gaussian": FAMILY}), tallybayes.tally(np.ones((3, 2)), ["a"] * 3, FAMILY))
     with pytest.raises(DataError, match="at least two classes"):
         estimate_prior(single, batch_of(single, np.ones((2, 2))))
     with pytest.raises(DataError, match="at least two classes"):

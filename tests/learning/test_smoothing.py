@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tallybayes import Tally
+import tallybayes
 from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Settings
@@ -18,7 +18,7 @@ def learned(x, codes, weight=None, family=None):
     family = family or Bernoulli()
     codes = np.asarray(codes, np.int32)
     weight = np.ones(len(codes)) if weight is None else np.asarray(weight, float)
-    model = Model(Settings({family.name: family}), Tally.of(x, codes, family, weight=weight))
+    model = Model(Settings({family.name: family}), tallybayes.tally(x, codes, family, weight=weight))
     return model, one_block(family.name, model.schema, x, Labels.hard(codes, weight))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, ModelFileError
 from tallybayes.mail import database, filter
 from tallybayes.mail.database import LockedError

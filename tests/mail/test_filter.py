@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tallybayes
 from tallybayes import storage
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Tally
 from tallybayes.data import datasets
 from tallybayes.errors import DataError, ModelFileError, NotAvailableError, UnlearnError
 from tallybayes.families import Gaussian
@@ -131,7 +131,9 @@ def test_a_filter_is_an_ordinary_model_file(model: Model, tmp_path) -> None:
 
 
 def test_other_models_are_no_filters(model: Model) -> None:
-    other = Model(Settings({"gaussian": Gaussian()}), Tally.of(np.array([[1.0], [2.0]]), ["ham", "spam"], Gaussian()))
+    other = Model(
+        Settings({"gaussian": Gaussian()}), tallybayes.tally(np.array([[1.0], [2.0]]), ["ham", "spam"], Gaussian())
+    )
     with pytest.raises(ModelFileError, match="not a mail filter"):
         filter.adopted(other)
     with pytest.raises(ModelFileError, match="not a mail filter"):

@@ -14,7 +14,8 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
 from tallybayes import Model, NaiveBayes
-from tallybayes.core.tally import Block, Moments, Tally
+from tallybayes.core.summaries import Moments
+from tallybayes.core.tally import Block, Tally
 from tallybayes.data.datasets import tennis
 from tallybayes.inspection.explain import level_ratios, prior_ratios
 from tests.frames import birds, every_form, taken

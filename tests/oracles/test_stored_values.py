@@ -12,7 +12,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import tallybayes
-from tallybayes.core.tally import Block, Moments, Tally
+from tallybayes.core.summaries import Moments
+from tallybayes.core.tally import Block, Tally
 
 from . import make_scipy, make_sklearn
 

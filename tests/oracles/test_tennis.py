@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallybayes import CategoricalNB, Model, Settings, Tally
+import tallybayes
+from tallybayes import CategoricalNB, Model, Settings
 from tallybayes.core.batch import Codes
 from tallybayes.core.schema import Schema
 from tallybayes.data.arrays import one_block
@@ -63,7 +64,7 @@ def estimator() -> CategoricalNB:
 def model() -> Model:
     """The same from the words themselves."""
     family = Categorical(alpha=0)
-    return Model(Settings({"categorical": family}), Tally.of(WEATHER, PLAY, family, names=COLUMNS))
+    return Model(Settings({"categorical": family}), tallybayes.tally(WEATHER, PLAY, family, names=COLUMNS))
 
 
 def test_the_table_is_the_one_worked_out_here() -> None:

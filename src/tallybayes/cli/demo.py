@@ -14,9 +14,9 @@ from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Tally
 from tallybayes.data.datasets import tennis
 from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.tallies import tally
 from tallybayes.errors import DataError, SettingError
 from tallybayes.families import Categorical
 from tallybayes.inspection.explain import Explanation, Worked, explain, level_ratios, prior_ratios, worked
@@ -45,12 +45,12 @@ def learn_tennis(alpha: float) -> Model:
     days = tennis()
     played = days.pop("play")
     table, family = np.array(list(days.values()), dtype=object).T, Categorical(alpha=alpha)
-    return Model(Settings({family.name: family}), Tally.of(table, played, family, names=list(days)))
+    return Model(Settings({family.name: family}), tally(table, played, family, names=list(days)))
 
 
 def explained(model: Model, day: dict[str, str]) -> Explanation:
     """The evidence of the day."""
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    places = model.tally.places
     values = {**dict.fromkeys(model.schema.names), **day}
     return explain(model, TableBatch(model.schema, read_table([values]), places), values)
 

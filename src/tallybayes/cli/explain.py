@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
     model, _ = read_model(options.model)
     options.missing_value = []
     table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    places = model.tally.places
     row, values = TableBatch(model.schema, table, places), table.row(0)
     against = None if options.against is None else label_of(model.schema.classes, options.against)
     with notes(options):

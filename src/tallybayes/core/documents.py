@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Documents, Labels, Matrix
 from tallybayes.core.schema import Column
-from tallybayes.core.tally import Counts, Tally
+from tallybayes.core.summaries import Counts
+from tallybayes.core.tally import Tally
 
 
 @dataclass(frozen=True)

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.terms import Term, Text
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import UnlearnError
+from tallybayes.errors import CellError, NotAvailableError, UnlearnError
+
+Counting = Literal["moments", "levels", "sums", "spike"]  # what an engine can be asked for, see `Family.counted_by`
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is known of a numeric column when candidates for its family are chosen."""
+
+    low: float  # smallest value
+    high: float  # largest value
+    zeros: float  # share of values that are exactly zero
 
 
 class Family(Protocol):
     """An event model. Frozen; holds hyperparameters only, never data.
 
-    A family works on a block of columns at once. Axes are always (row, class, column). To add one, write these
-    methods in a file of its own and add it to ``families.FAMILIES``: the laws in ``tests/laws`` then test it.
+    A family works on a block of columns at once. Axes are always (row, class, column). To add one, inherit from this
+    class, write the methods without a body in a file of its own and add it to ``families.FAMILIES``. What it can do is
+    declared here and nowhere else: the laws in ``tests/laws`` then test it.
     """
 
     name: ClassVar[str]
+    kind: ClassVar[Kind]  # of its columns, where a whole array is read by it
+    reads: ClassVar[tuple[Kind, ...]] = ()  # of the columns of a table it can be chosen for; the first is the usual one
+    textbook: ClassVar[tuple[Kind, ...]] = ()  # kinds of which it is the textbook family
+    summary: ClassVar[type[Any]]  # what `tally` returns
+    least: ClassVar[float] = -np.inf  # smallest number it can hold
+    above_least: ClassVar[bool] = False  # numbers must be larger than ``least``
+    is_document: ClassVar[bool] = False  # all columns of a block are one thing, such as the words of a text
+    is_coded: ClassVar[bool] = False  # reads codes of levels, bins or pairs
+    in_bins: ClassVar[bool] = False  # reads a number in fine bins; all such families share their fine counts
+    is_correction: ClassVar[bool] = False  # corrects the evidence of other columns; no distribution of its own
+    has_spike: ClassVar[bool] = False  # zero has a probability of its own, beside a density of all other numbers
+    by_column: ClassVar[frozenset[str]] = frozenset()  # settings that a block may have one of for each column
+    text_alpha: ClassVar[float] = 1.0  # usual pseudocount of the words of a text
+
+    # ------------------------------------------------------------------------------------------ the model
 
     def tally(self, x: Any, labels: Labels, n_classes: int) -> Any:
         """Summarise the rows of each class."""
@@ -40,12 +69,15 @@ class Family(Protocol):
 
     def log_base(self, x: Any) -> Array:
         """The part (n,) of the log probability that is the same for every class and left out of `log_prob`."""
+        return np.zeros(x.shape[0])
 
     def log_penalty(self, params: Any) -> float:
         """Log density of the parameters under the prior whose mode `estimate` is, up to a constant."""
+        return 0.0  # most smoothing is the mode of no fixed prior
 
     def linear(self, params: Any) -> tuple[Array, Array]:
         """Weights (K, d) and bias (K,) whose linear score is `log_prob` up to a term that all classes share."""
+        raise NotAvailableError(f"{self.name} columns are not linear in x, so there are no linear weights")
 
     def sample(self, params: Any, codes: NDArray[Any], rng: np.random.Generator) -> Any:
         """Draw one row for every class code."""
@@ -55,6 +87,101 @@ class Family(Protocol):
 
     def joint_size(self, params: Any) -> int:
         """Numbers a class would need for this block without the naive assumption, plus one."""
+        raise NotAvailableError(f"{self.name} columns have no full joint of a finite number of parameters")
+
+    # ------------------------------------------------------------------------------------------ how it is chosen
+
+    @classmethod
+    def usual(cls) -> Family:
+        """The family with its usual settings for a column of a mixed table."""
+        return cls()
+
+    @classmethod
+    def reader(cls, kind: Kind) -> str:
+        """Name of the family that counts a column of this kind, where this family was chosen for it."""
+        return cls.name
+
+    def suits(self, numbers: Numbers) -> bool:
+        """Whether it is a candidate for a numeric column: it can hold all its numbers."""
+        if self.kind != "numeric" or "numeric" not in self.reads:
+            return False
+        return numbers.low > self.least if self.above_least else numbers.low >= self.least
+
+    def tuned(self, summary: Any, loss: Callable[[Family], float]) -> Family:
+        """The family with the settings whose loss is least, for the summary of one column."""
+        return self
+
+    def choice_cost(self, summary: Any) -> float:
+        """What the structure of the parameters costs, in nats a row, where leave-one-out does not see it."""
+        return 0.0
+
+    def alone(self) -> Family:
+        """The family such that no column's parameters depend on the other columns of the block."""
+        return self
+
+    # ------------------------------------------------------------------------------------------ how it is written down
+
+    @property
+    def of_logs(self) -> bool:
+        """Whether its moments are those of the logarithm of the numbers."""
+        return False
+
+    def counted_by(self) -> Counting | None:
+        """How an engine can count it: moments, weights of levels, sums, a spike beside moments; None if it cannot."""
+        return "levels" if self.is_coded else None
+
+    def described(self) -> str:
+        """The family of one column, for people."""
+        return self.name
+
+    def terms(self, params: Any, columns: Sequence[Column]) -> Iterator[tuple[int, Term]]:
+        """What is added to the scores, as plain data, each with the place of its column in the block."""
+        raise NotAvailableError(f"{self.name} columns cannot be exported")
+
+    def text_term(self, params: Any, column: Column, words: tuple[str, ...]) -> Text:
+        """What a column of text adds to the scores."""
+        raise NotAvailableError(
+            f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
+        )
+
+    def factors(self, params: Any, column: int, value: Any) -> tuple[str, ...] | None:
+        """P(value | class) of a column as it is written by hand, such as a normal density; None for a plain number."""
+        return None
+
+    # ------------------------------------------------------------------------------------------ how it is drawn
+
+    def marginals(self, params: Any, x: Any) -> Array:
+        """Log density (n, K, d) of each column by itself."""
+        return self.contributions(params, x)
+
+    def nodes(self, params: Any, most: int) -> tuple[Array, Array] | None:
+        """Values (K, m, d) that stand for each class, and the share (m,) of each; None where they must be drawn."""
+        return None
+
+    def reach(self, params: Any, values: Array) -> tuple[Array, Array]:
+        """From where to where (d,) curves are drawn, by likely values (K, m, d)."""
+        return values.min(axis=(0, 1)), values.max(axis=(0, 1))
+
+    def normal(self, params: Any, columns: Sequence[int]) -> tuple[Array, Array] | None:
+        """Mean (K, m) and covariance (K, m, m) of some columns, where these are normal."""
+        return None
+
+
+def refusal(family: Family | type[Family]) -> str:
+    """Why a family cannot hold numbers below its least."""
+    if family.kind == "count":
+        return "counts cannot be negative"
+    article = "an" if family.name[0] in "aeiou" else "a"
+    return f"{article} {family.name} number is {'above' if family.above_least else 'at least'} {family.least:g}"
+
+
+def refuse_below_least(family: Family, x: NDArray[Any]) -> None:
+    """Refuse numbers that a family cannot hold, by their cell."""
+    values = np.asarray(x, dtype=np.float64)
+    bad = np.argwhere(values <= family.least if family.above_least else values < family.least)
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise CellError(f"holds {values[row, column]:g}, and {refusal(family)}", "Use another family.", row, column)
 
 
 SLICE = 1 << 17  # cells worked on at a time, so that they stay in the cache
@@ -106,7 +233,7 @@ def quiet_log(values: Array) -> Array:
         return np.asarray(np.log(values))
 
 
-def weighed_logs(amount: Array, logs: Array) -> float:
+def weighted_logs(amount: Array, logs: Array) -> float:
     """Σ amount·log, where nothing times anything is nothing."""
     with np.errstate(invalid="ignore"):
         return float(np.where(amount > 0, amount * logs, 0.0).sum())

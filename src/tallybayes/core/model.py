@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,22 +17,23 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
+from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
-from tallybayes.core.family import for_columns, quiet_log
+from tallybayes.core.equality import ByValue
+from tallybayes.core.family import Family, for_columns, quiet_log
 from tallybayes.core.provenance import Provenance
-from tallybayes.core.schema import Column, Schema, plural
+from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import APART, Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SettingError
-from tallybayes.families import DOCUMENTS, Family
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, SettingError, TallybayesError
 
 WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
-@dataclass(frozen=True)
-class Model:
+@dataclass(frozen=True, eq=False)
+class Model(ByValue):
     """A tally and the settings to read it with; parameters are estimated on first use.
 
     Parameters
@@ -44,9 +45,9 @@ class Model:
 
     Examples
     --------
-    >>> from tallybayes import Tally, families
-    >>> tally = Tally.of(np.array([[1.0], [3.0], [8.0]]), ["no", "no", "yes"], families.Gaussian())
-    >>> Model(Settings({"gaussian": families.Gaussian()}), tally)
+    >>> from tallybayes import families, tally
+    >>> rows = tally(np.array([[1.0], [3.0], [8.0]]), ["no", "no", "yes"], families.Gaussian())
+    >>> Model(Settings({"gaussian": families.Gaussian()}), rows)
     Model(gaussian; Tally(3 rows; no: 2, yes: 1; 1 column))
     """
 
@@ -129,11 +130,11 @@ class Model:
     @cached_property
     def generative(self) -> Model:
         """The plain model of how rows come about: every column once, in full. It samples and tells P(x)."""
-        if self.settings.weights is None and "pair" not in self.tally.blocks:
+        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
+        if self.settings.weights is None and len(families) == len(self.settings.families):
             return self
-        families = {name: f for name, f in self.settings.families.items() if name != "pair"}
         settings = replace(self.settings, families=families, weights=None, calibration=None)
-        blocks = {name: block for name, block in self.tally.blocks.items() if name != "pair"}
+        blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
         return Model(settings, replace(self.tally, blocks=blocks))
 
     # ------------------------------------------------------------------------------------------ learning
@@ -160,8 +161,8 @@ class Model:
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        left = (self.tally - counted).trimmed()
-        return replace(self, tally=left, provenance=self.provenance.plus(-n_rows))
+        left = replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows))
+        return left.trimmed()
 
     def __add__(self, other: Model) -> Model:
         """Return the model that has learned the rows of both; weights are averaged by rows.
@@ -205,6 +206,26 @@ class Model:
             families[name] = for_columns(self.settings.families[name], within)
         settings = replace(self.settings, families=families, calibration=None)
         return replace(self, settings=settings, tally=tally)
+
+    def trimmed(self, keep: Collection[Level] = ()) -> Model:
+        """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
+
+        Classes stay that a given prior names, or that the calibration was fitted to one by one.
+        """
+        named = tuple(self.settings.prior) if isinstance(self.settings.prior, Mapping) else ()
+        one_by_one = not isinstance(self.settings.calibration, Temperature | None)
+        return replace(self, tally=self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named)))
+
+    def check(self) -> None:
+        """Refuse a model whose parts do not belong together, or whose parameters cannot be estimated."""
+        if set(self.settings.families) != set(self.tally.blocks):
+            raise SchemaError("its settings are not for the columns that it counted")
+        self.tally.check()
+        try:
+            with np.errstate(all="ignore"):
+                self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
+        except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+            raise SchemaError(f"its parameters cannot be estimated ({error})") from error
 
     # ------------------------------------------------------------------------------------------ scoring
 
@@ -353,14 +374,21 @@ class Model:
         blocks = self.tally.blocks.items()
         return {
             name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if not self._is_document(name)
+            if not self.is_document(name)
             else [Alone(self.settings.families[name], self.words.summary(name), self.parameters[name], whole=True)]
             for name, b in blocks
         }
 
-    def _is_document(self, name: str) -> bool:
+    @property
+    def bag(self) -> list[int]:
+        """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
+        families, columns = self.settings.families, self.schema.columns
+        blocks = (b for name, b in self.tally.blocks.items() if families[name].is_document)
+        return [p for block in blocks for p in block.columns if columns[p].kind != "text"]
+
+    def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return name in self.texts or self.settings.families[name].name in DOCUMENTS
+        return name in self.texts or self.settings.families[name].is_document
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import amount, plural
-from tallybayes.core.tally import NEVER_LEARNED, Index, Moments, take_back
-from tallybayes.errors import UnlearnError
+from tallybayes.core.equality import ByValue
+from tallybayes.core.schema import Column, amount, plural
+from tallybayes.core.summaries import EPS, Index, Moments, check_numbers, take_back
 
 
-@dataclass(frozen=True)
-class Scatter:
+@dataclass(frozen=True, eq=False)
+class Scatter(ByValue):
     """Weighted centred products of every two columns: `Moments` of pairs.
 
     A pair of columns is counted over the rows that have a value in both (pairwise complete). Where no value is
@@ -30,6 +30,8 @@ class Scatter:
         Entry (k, i, j) is the mean of column i over those rows.
     product : ndarray of shape (K, d, d)
         Σ w (x_i − mean_ij) (x_j − mean_ji).
+    rounding : ndarray of shape (2, K, d), optional
+        How far the means and squares of the columns may be off, as in `Moments`.
 
     Examples
     --------
@@ -41,13 +43,15 @@ class Scatter:
     weight: Array
     mean: Array
     product: Array
+    rounding: Array | None = field(default=None, compare=False)
 
     def __add__(self, other: Scatter) -> Scatter:
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         delta = other.mean - self.mean
         mean = np.where(self.weight > 0, self.mean + delta * share, other.mean)
-        return Scatter(weight, mean, self.product + other.product + _squared(delta) * (self.weight * share))
+        product = self.product + other.product + _squared(delta) * (self.weight * share)
+        return Scatter(weight, mean, product, (self.columns() + other.columns()).rounding)
 
     def __sub__(self, other: Scatter) -> Scatter:
         mine, theirs = np.broadcast_arrays(self.weight, other.weight)
@@ -56,34 +60,41 @@ class Scatter:
         ratio = np.divide(theirs, weight, out=np.zeros_like(weight), where=left)
         delta = np.where(left, self.mean - other.mean, 0.0)
         product = np.where(left, self.product - other.product - _squared(delta) * (mine * ratio), 0.0)
-        before, taken = self.columns(), other.columns()
-        slack = 1e-9 * before.m2 + 1e-12 * before.weight * before.mean**2 + np.finfo(float).tiny
-        gone = before.weight <= taken.weight
-        strange = gone & ((before.mean - taken.mean) ** 2 * np.minimum(before.weight, taken.weight) > slack)
-        if np.any(_diagonal(product) < -slack) or np.any(strange & (taken.weight > 0)):
-            raise UnlearnError(NEVER_LEARNED)
-        found = Scatter(weight, np.where(left, self.mean + delta * ratio, 0.0), product)
+        before = self.columns()
+        rounding = (before - other.columns()).rounding  # refuses rows that cannot have been there
+        found = Scatter(weight, np.where(left, self.mean + delta * ratio, 0.0), product, rounding)
         return found._without_dust(before)
 
     def _without_dust(self, before: Moments) -> Scatter:
         """What rounding leaves of a column's variation is nothing, and neither are its products with others."""
         now = self.columns()
         whole, all_before = now.merged(), before.merged()
-        noise = 4 * np.finfo(float).eps * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
+        noise = 4 * EPS * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
         flat = (now.m2 <= 1e-13 * before.m2) | (whole.m2 <= 1e-13 * all_before.m2 + noise)
         if not flat.any():
             return self
         product = np.where(flat[:, :, None] | flat[:, None, :], 0.0, self.product)
         everywhere = (whole.m2 <= 1e-13 * all_before.m2 + noise) & (now.weight > 0)
         mean = np.where((everywhere[:, :, None]) & (self.weight > 0), whole.mean[:, :, None], self.mean)
-        return Scatter(self.weight, mean, product)
+        return Scatter(self.weight, mean, product, self.rounding)
 
     def __mul__(self, factor: float) -> Scatter:
-        return Scatter(self.weight * factor, self.mean if factor else self.mean * 0.0, self.product * factor)
+        if factor == 0:
+            return Scatter(self.weight * 0.0, self.mean * 0.0, self.product * 0.0)
+        rounding = None if self.rounding is None else self.rounding * np.reshape((1.0, factor), (2, 1, 1))
+        return Scatter(self.weight * factor, self.mean, self.product * factor, rounding)
 
     def align(self, classes: Index, cells: Index) -> Scatter:
         """Re-index onto a larger set of classes; numbers have no levels."""
-        return Scatter(*(classes.spread(field, 0) for field in (self.weight, self.mean, self.product)))
+        return self._mapped(lambda table: classes.spread(table, 0))
+
+    def restrict(self, classes: Index, cells: Index) -> Scatter:
+        """The scatter of some classes; the inverse of `align`."""
+        return self._mapped(lambda table: classes.gather(table, 0))
+
+    def _mapped(self, change: Callable[[Array], Array]) -> Scatter:
+        rounding = None if self.rounding is None else np.stack([change(table) for table in self.rounding])
+        return Scatter(change(self.weight), change(self.mean), change(self.product), rounding)
 
     def select(self, columns: NDArray[np.intp]) -> Scatter:
         """The scatter of some columns."""
@@ -94,7 +105,8 @@ class Scatter:
 
         if len(self.product[0]) == 1:  # one column is not to be taken for one that stands for all
             return self
-        return Scatter(some(self.weight), some(self.mean), self.product[:, columns][:, :, columns])
+        rounding = None if self.rounding is None else self.rounding[:, :, columns]
+        return Scatter(some(self.weight), some(self.mean), self.product[:, columns][:, :, columns], rounding)
 
     @property
     def column_weight(self) -> Array:
@@ -102,8 +114,20 @@ class Scatter:
         return self.columns().weight
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields by name, for the file."""
+        """What was counted, by name."""
         return {"weight": self.weight, "mean": self.mean, "product": self.product}
+
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None:
+        """Refuse a scatter that is not one of such columns, or that no rows can have."""
+        d = len(columns)
+        check_numbers("product", self.product, (n_classes, d, d), -np.inf)
+        check_numbers("squares", _diagonal(self.product), (n_classes, d), 0.0)
+        complete = self.weight.shape == (n_classes, 1, 1)
+        check_numbers("weight", self.weight, (n_classes, 1, 1) if complete else (n_classes, d, d), 0.0)
+        shared = self.mean.shape == (n_classes, d, 1)
+        check_numbers("mean", self.mean, (n_classes, d, 1 if shared else d), -np.inf)
+        if self.rounding is not None:
+            check_numbers("rounding", self.rounding, (2, n_classes, d), 0.0)
 
     @property
     def complete(self) -> bool:
@@ -114,7 +138,7 @@ class Scatter:
         """The moments (K, d) of the columns alone."""
         shape = self.product.shape
         weight, mean = (_diagonal(np.broadcast_to(field, shape)) for field in (self.weight, self.mean))
-        return Moments(weight, mean, np.maximum(_diagonal(self.product), 0.0))
+        return Moments(weight, mean, np.maximum(_diagonal(self.product), 0.0), self.rounding)
 
     def covariance(self) -> Array:
         """Σ w (x − mean)(x − mean)ᵀ / Σ w of each class, shape (K, d, d); zero where two columns never met."""

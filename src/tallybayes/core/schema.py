@@ -6,8 +6,8 @@ that tallies made apart can be added.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Literal, overload
 
@@ -50,6 +50,8 @@ class Column:
         The columns of a pair, each with the levels or edges that the pair tells apart.
     tokens : Tokens, optional
         How text is cut into the words that are counted.
+    declared : sequence, optional
+        Levels that were declared, as those of an enumeration are: they stay when no row has them.
 
     Examples
     --------
@@ -60,12 +62,13 @@ class Column:
     name: str
     kind: Kind
     levels: Sequence[Level] | None = None
-    reason: str = ""
-    lasting: str = ""
+    reason: str = field(default="", compare=False)
+    lasting: str = field(default="", compare=False)
     whole: bool = False
     edges: tuple[float, ...] | None = None
     parts: tuple[Column, Column] | None = None
     tokens: Tokens | None = None
+    declared: Sequence[Level] = ()
 
     def __repr__(self) -> str:
         of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
@@ -121,7 +124,34 @@ class Column:
             levels = united(levels, other.levels)
         if edges is not None and other.edges is not None and edges != other.edges:
             edges = tuple(sorted(set(edges) & set(other.edges)))
-        return replace(self, levels=levels, edges=edges, whole=self.whole and other.whole)
+        declared = self.declared if self.declared == other.declared else united(self.declared, other.declared)
+        return replace(self, levels=levels, edges=edges, whole=self.whole and other.whole, declared=declared)
+
+    def trimmed(self, used: NDArray[np.bool_]) -> Column:
+        """Return the column with the levels that are used and those that were declared; bins stay."""
+        if self.levels is None or self.edges is not None or used.all():
+            return self
+        levels: Sequence[Level]
+        if isinstance(self.levels, Vocabulary):
+            if self.tokens is not None and self.tokens.is_chosen:
+                return self
+            levels = self.levels.select(used)
+        elif isinstance(self.levels, range):  # numbered from 0, so only the last can go; and hashes are no levels
+            if self.tokens is not None:
+                return self
+            levels = self.levels[: max(int(used.nonzero()[0].max(initial=-1)) + 1, len(self.declared))]
+        else:
+            stay = set(self.declared)
+            levels = tuple(v for v, seen in zip(self.levels, used.tolist(), strict=True) if seen or v in stay)
+        return replace(self, levels=levels).restated()
+
+    def trimmed_pair(self, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
+        """Return the pair with the levels that its columns have; with those in use where a column is not there."""
+        assert self.parts is not None
+        grid = used.reshape(self.parts[0].n_cells, -1)
+        left = _part_of(self.parts[0], np.asarray(grid.any(axis=1)), columns)
+        right = _part_of(self.parts[1], np.asarray(grid.any(axis=0)), columns)
+        return replace(self, parts=(left, right))
 
     def restated(self) -> Column:
         """Return the column for other rows than those its reason tells of."""
@@ -134,6 +164,16 @@ class Column:
         named = [level for level in self.levels if level is not None]
         hole = "; missing is a level" if len(named) < len(self.levels) else ""
         return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{hole}")
+
+
+def _part_of(part: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
+    of = columns.get(part.name)
+    if part.levels is None or part.edges is not None:
+        return part
+    if of is None or of.levels is None:
+        return part.trimmed(used)
+    known = set(of.levels)
+    return replace(part, levels=tuple(level for level in part.levels if level in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +205,8 @@ class Schema:
     columns : sequence of Column
     classes : tuple
         Class labels; the position of a label is its code.
+    declared : tuple
+        Classes that were declared: they stay when no row has them.
 
     Examples
     --------
@@ -174,6 +216,7 @@ class Schema:
 
     columns: Sequence[Column]
     classes: tuple[Level, ...]
+    declared: tuple[Level, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, NumberedColumns) and len(set(names := self.names)) < len(names):
@@ -213,7 +256,8 @@ class Schema:
         columns = self.columns
         if self.columns != other.columns:
             columns = tuple(mine.unite(theirs) for mine, theirs in zip(self.columns, other.columns, strict=True))
-        return Schema(columns, tuple(united(self.classes, other.classes))).restated()
+        classes, declared = united(self.classes, other.classes), united(self.declared, other.declared)
+        return Schema(columns, tuple(classes), tuple(declared)).restated()
 
     def restated(self) -> Schema:
         """Return the schema for other rows than those its reasons tell of."""
@@ -221,11 +265,39 @@ class Schema:
             return self
         return replace(self, columns=tuple(column.restated() for column in self.columns))
 
+    def check(self) -> None:
+        """Refuse a schema that names a class or a level twice, or whose columns contradict themselves."""
+        if len(set(self.classes)) < len(self.classes):
+            raise SchemaError("it names a class twice")
+        if not isinstance(self.columns, NumberedColumns):
+            for column in self.columns:
+                _check_column(column)
+
     def covers(self, other: Schema) -> bool:
         """Whether this schema has all columns, levels and classes of the other, in whatever order."""
         if not set(other.classes) <= set(self.classes) or len(self.columns) != len(other.columns):
             return False
         return self.columns == other.columns or all(map(Column.covers, self.columns, other.columns))
+
+
+def _check_column(column: Column) -> None:
+    """Refuse text without words, words without text, levels twice and bins out of order."""
+    if (column.kind == "text") != (column.tokens is not None):
+        raise SchemaError(f"column {column.name!r} does not define how its text is tokenised")
+    if column.tokens is None:
+        if isinstance(column.levels, Vocabulary):
+            raise SchemaError(f"column {column.name!r} has words, but is no text")
+    elif column.tokens.hashed is not None:
+        if column.levels != range(1 << column.tokens.hashed):
+            raise SchemaError(f"column {column.name!r} has other words than its hash gives")
+    elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
+        raise SchemaError(f"the words of column {column.name!r} are not in order")
+    for part in (column, *(column.parts or ())):
+        levels = part.levels
+        if not isinstance(levels, range | Vocabulary | None) and len(set(levels)) < len(levels):
+            raise SchemaError(f"column {column.name!r} has a level twice")
+        if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
+            raise SchemaError(f"the bins of column {column.name!r} are not in order")
 
 
 def united(mine: Sequence[Level], theirs: Sequence[Level]) -> Sequence[Level]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.family import quiet_log
+from tallybayes.core.equality import ByValue
+from tallybayes.core.family import Family, quiet_log
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError
-from tallybayes.families import Family
 
 Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
 
@@ -25,8 +25,8 @@ class Calibration(Protocol):
     def apply(self, log_posterior: Array, /) -> Array: ...
 
 
-@dataclass(frozen=True)
-class WordWeights:
+@dataclass(frozen=True, eq=False)
+class WordWeights(ByValue):
     """How much single words of a text are believed.
 
     Parameters
@@ -50,8 +50,8 @@ class WordWeights:
         return weights
 
 
-@dataclass(frozen=True)
-class EvidenceWeights:
+@dataclass(frozen=True, eq=False)
+class EvidenceWeights(ByValue):
     """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
 
     Parameters
@@ -69,21 +69,34 @@ class EvidenceWeights:
     words: Mapping[str, WordWeights] = field(default_factory=dict)
 
     def mean(self, other: EvidenceWeights, share: float) -> EvidenceWeights:
-        """The weights in between, where the other's table has this share of the rows."""
+        """The weights of two tables together, of which the other has this share of the rows.
 
-        def between(a: float, b: float) -> float:
-            return a + share * (b - a)
+        A column or a word that one side does not name has the weight that this side gives it: 1, or that of its text.
+        """
+        if share in (0.0, 1.0) or self == other:
+            return other if share == 1.0 else self
 
-        names = {**dict.fromkeys(self.columns), **dict.fromkeys(other.columns)}
-        columns = {n: between(self.columns.get(n, 1.0), other.columns.get(n, 1.0)) for n in names}
-        return replace(self, columns=columns, prior=between(self.prior, other.prior))
+        def between(mine: Any, theirs: Any) -> Any:
+            return (1.0 - share) * mine + share * theirs
+
+        names = list(dict.fromkeys((*self.columns, *other.columns)))
+        columns = {name: between(self.columns.get(name, 1.0), other.columns.get(name, 1.0)) for name in names}
+        words: dict[str, WordWeights] = {}
+        for name in dict.fromkeys((*self.words, *other.words)):
+            known = _all_words([each.words[name].words for each in (self, other) if name in each.words])
+            words[name] = WordWeights(known, between(self._of_words(name, known), other._of_words(name, known)))
+        return EvidenceWeights(columns, between(self.prior, other.prior), words)
+
+    def _of_words(self, name: str, known: Vocabulary | range) -> Array:
+        usual = self.columns.get(name, 1.0)
+        return self.words[name].among(known, usual) if name in self.words else np.full(len(known), usual)
 
     def __repr__(self) -> str:
         return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, eq=False)
+class Settings(ByValue):
     """How a tally is to be read.
 
     Parameters
@@ -138,6 +151,12 @@ APART = (  # what is said where two models cannot be added
     "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
     "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True"
 )
+
+
+def _all_words(lists: Sequence[Vocabulary | range]) -> Vocabulary | range:
+    """The words of both sides; hashed words are the same numbers on both."""
+    first, last = lists[0], lists[-1]
+    return first.unite(last) if isinstance(first, Vocabulary) and isinstance(last, Vocabulary) else first
 
 
 def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:

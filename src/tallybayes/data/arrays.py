@@ -10,24 +10,14 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.core.family import Family
 from tallybayes.core.schema import Column, Kind, NumberedColumns, Schema
-from tallybayes.core.tally import Counter, Tally, count
+from tallybayes.core.tally import Tally, count
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.labels import distinct, encode, encode_labels, is_hole, row_weights
 from tallybayes.errors import CellError, DataError, NegativeError
 
 MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
-
-KINDS: dict[str, Kind] = {
-    "gaussian": "numeric",
-    "multinormal": "numeric",
-    "bernoulli": "boolean",
-    "categorical": "category",
-    "multinomial": "count",
-    "complement": "count",
-    "clues": "count",
-    "poisson": "count",
-}
 
 
 def is_array(data: Any) -> bool:
@@ -46,7 +36,7 @@ def is_sparse(data: Any) -> bool:
 def tally_array(
     data: Any,
     target: Any,
-    family: Counter,
+    family: Family,
     *,
     weight: Any = None,
     names: Sequence[str] | None = None,
@@ -78,7 +68,7 @@ def tally_array(
     """
     if target is None:
         raise DataError("a tally needs the class label of each row; pass them as the second argument")
-    name = family.name  # type: ignore[attr-defined]
+    name, kind = family.name, family.kind
     labels, x = np.asarray(target), data if is_sparse(data) else np.asarray(data)
     shapes = x.shape, labels.shape, (labels.shape if weight is None else np.shape(weight))
     if x.ndim != 2 or shapes[1:] != ((x.shape[0],), (x.shape[0],)):
@@ -88,14 +78,13 @@ def tally_array(
         )
     if names is not None and len(names) != x.shape[1]:
         raise DataError(f"{len(names)} names for {x.shape[1]} columns")
-    if is_sparse(x) and KINDS[name] in ("numeric", "category"):
-        raise DataError(f"{KINDS[name]} columns cannot be sparse; pass a dense array")
+    if is_sparse(x) and kind in ("numeric", "category"):
+        raise DataError(f"{kind} columns cannot be sparse; pass a dense array")
     known = distinct(labels) if classes is None else np.asarray(classes)
     weights = row_weights(weight, len(labels))
-    kind = KINDS[name]
     columns: Sequence[Column]
     matrix: Matrix
-    if name == "categorical":
+    if family.is_coded:
         columns, matrix = value_codes(x, names)
     else:
         columns, matrix = columns_of(x.shape[1], kind, names), _matrix(x, names)

@@ -13,18 +13,17 @@ from tallybayes.core.schema import Column, Kind, Schema, block_of, united, words
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.inference import (
-    FAMILY_OF_KIND,
-    KIND_OF_FAMILY,
-    KINDS_OF_FAMILY,
     Profile,
     as_told,
     check_known,
     infer,
+    kind_for,
     with_missing_level,
 )
 from tallybayes.data.tables import Table, profile, read_table
 from tallybayes.data.values import Values
 from tallybayes.errors import ColumnWarning, DataError, SettingError
+from tallybayes.families import FAMILIES, textbook_family
 
 
 def split_target(data: Any, target: str) -> tuple[Table, Any]:
@@ -62,7 +61,7 @@ class Overrides:
         alpha: Any,
         tokens: Any = None,
         cut: Tokens | None = None,
-        text: str = "multinomial",
+        text: str | None = None,
     ) -> Overrides:
         """Columns of a frame may be called by their numbers, so names are compared as text."""
 
@@ -73,7 +72,7 @@ class Overrides:
         dropped = frozenset(map(str, drop if drop is not None else ()))
         cut = tokens if isinstance(tokens, Tokens) else cut or Tokens()
         options = named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens)
-        return cls(*options, cut, text)
+        return cls(*options, cut, text or textbook_family("text"))
 
     def places(self, schema: Schema) -> dict[str, list[int]]:
         """Which columns each family reads, by position."""
@@ -84,12 +83,11 @@ class Overrides:
         """Refuse columns that do not exist and values that mean nothing."""
         for option in ("kind", "family", "drop", "missing", "alpha", "tokens"):
             check_known(option, getattr(self, option), names)
+        known = [name for name, family in FAMILIES.items() if family.reads]
         for name, chosen in self.family.items():
-            if chosen not in KIND_OF_FAMILY:
-                raise SettingError(
-                    f"family of column {name!r} must be one of {', '.join(KIND_OF_FAMILY)}, not {chosen!r}"
-                )
-            if self.kind.get(name, KIND_OF_FAMILY[chosen]) not in KINDS_OF_FAMILY[chosen]:
+            if chosen not in known:
+                raise SettingError(f"family of column {name!r} must be one of {', '.join(known)}, not {chosen!r}")
+            if name in self.kind and self.kind[name] not in FAMILIES[chosen].reads:
                 raise SettingError(f"column {name!r} cannot be of kind {self.kind[name]!r} and family {chosen!r}")
         for name, holes in self.missing.items():
             if holes not in ("ignore", "level"):
@@ -106,14 +104,13 @@ def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = No
     """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
     names = list(table.columns)
     told.check(names)
-    kinds = {**{name: KIND_OF_FAMILY[family] for name, family in told.family.items()}, **told.kind}
+    storage = {name: table.columns[name].storage for name in told.family}
+    kinds = {**{name: kind_for(family, storage[name]) for name, family in told.family.items()}, **told.kind}
 
     def column(name: str) -> Column:
         if name in told.drop or kinds.get(name) == "ignored":
             return Column(name, "ignored", reason="dropped, as told" if name in told.drop else "as told")
         values = table.columns[name]
-        if told.family.get(name) == "multinomial" and name not in told.kind and values.storage == "text":
-            kinds[name] = "text"
         if kinds.get(name) == "text" and not isinstance(values, Profile):  # its values need not be told apart
             found = as_told(Profile(name, values.storage, len(values), values.n_missing), "text")
             return _tokenised(found, told.tokens.get(name, told.cut), whole)
@@ -186,10 +183,8 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     places: dict[str, list[int]] = {}
     for p, column in enumerate(schema.columns):
         if column.kind not in ("ignored", "pair"):
-            chosen = family.get(column.name, FAMILY_OF_KIND[column.kind])
-            # Yes and no are two levels, so Bernoulli columns are counted with the categories.
-            coded = chosen == "bernoulli" and column.kind != "text"
-            places.setdefault(block_of(column, "categorical" if coded else chosen), []).append(p)
+            chosen = FAMILIES[family.get(column.name) or textbook_family(column.kind)]
+            places.setdefault(block_of(column, chosen.reader(column.kind)), []).append(p)
     return places
 
 

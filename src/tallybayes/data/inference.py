@@ -8,43 +8,7 @@ from typing import Any, get_args
 
 from tallybayes.core.schema import Column, Kind, Level, plural
 from tallybayes.errors import DataError, SettingError
-
-FAMILY_OF_KIND: dict[str, str] = {
-    "numeric": "gaussian",
-    "category": "categorical",
-    "boolean": "categorical",
-    "count": "poisson",
-    "text": "multinomial",
-}
-KIND_OF_FAMILY: dict[str, Kind] = {
-    "gaussian": "numeric",
-    "kernel": "numeric",
-    "binned": "numeric",
-    "lognormal": "numeric",
-    "exponential": "numeric",
-    "zero_inflated": "numeric",
-    "categorical": "category",
-    "hierarchical": "category",
-    "bernoulli": "boolean",
-    "poisson": "count",
-    "multinomial": "count",
-    "complement": "text",
-}
-
-CODED = frozenset({"categorical", "hierarchical", "kernel", "binned", "pair"})  # families that read codes
-
-KINDS_OF_FAMILY: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(
-        ("gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"), ("numeric", "count")
-    ),
-    "categorical": ("category", "boolean"),
-    "hierarchical": ("category", "boolean"),
-    "bernoulli": ("boolean", "category", "text"),
-    "poisson": ("count", "numeric"),
-    "multinomial": ("count", "numeric", "text"),
-    "complement": ("text",),
-}
-
+from tallybayes.families import FAMILIES
 
 FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
 LOOKED_AT = 1000  # values whose words are counted to tell
@@ -105,7 +69,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
             return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}", lasting="an identifier")
         what, integers = ("whole numbers", True) if profile.storage == "integer" else ("numbers", False)
         if whole and integers and (profile.low, profile.high) == (0, 1):
-            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what)
+            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what, declared=(0, 1))
         if profile.low == profile.high:
             # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
             reason = f"constant: {_figure(profile.low)} in every row, no evidence"
@@ -115,7 +79,8 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     seen = len(profile.levels or levels)
     if profile.storage == "boolean":
-        return Column(name, "boolean", (False, True), f"true or false{_holes(profile)}", "true or false")
+        both, reason = (False, True), f"true or false{_holes(profile)}"
+        return Column(name, "boolean", both, reason, "true or false", declared=both)
     if whole and profile.declared is None and profile.n_present > 20 and 2 * seen > profile.n_present:
         length = _mean_words(profile.levels or ())
         if length >= FEWEST_WORDS:
@@ -129,7 +94,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
         reason = f"constant: {levels[0]!r} in every row, no evidence"
     else:
         reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}"
-    return Column(name, "category", levels, reason, what)
+    return Column(name, "category", levels, reason, what, declared=profile.declared or ())
 
 
 def _mean_words(values: tuple[Level, ...]) -> float:
@@ -171,13 +136,21 @@ def as_told(profile: Profile, kind: Kind) -> Column:
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")
-    return Column(name, kind, levels, f"as told, {plural(len(levels), 'level')}{_holes(profile)}", "as told")
+    reason = f"as told, {plural(len(levels), 'level')}{_holes(profile)}"
+    return Column(name, kind, levels, reason, "as told", declared=profile.declared or ())
 
 
 def with_missing_level(column: Column) -> Column:
     """Return a category in which missing is a level of its own, the last."""
     levels = tuple(level for level in column.levels or () if level is not None)
-    return replace(column, levels=(*levels, None), reason=f"{column.reason}; missing is a level")
+    declared = (*(level for level in column.declared if level is not None), None)
+    return replace(column, levels=(*levels, None), declared=declared, reason=f"{column.reason}; missing is a level")
+
+
+def kind_for(family: str, storage: str) -> Kind:
+    """The kind of a column for which a family was chosen, where its kind was not: text is no number."""
+    kinds = FAMILIES[family].reads
+    return next((kind for kind in kinds if storage != "text" or kind not in ("numeric", "count")), kinds[0])
 
 
 def check_known(option: str, given: Mapping[str, Any] | Any, names: Any) -> None:

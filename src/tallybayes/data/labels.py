@@ -119,6 +119,44 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
     return codes
 
 
+def class_array(classes: Sequence[Level], dtype: Any = None) -> NDArray[Any]:
+    """Class labels as an array of this dtype, or of the plainest that holds them exactly where it does not.
+
+    Examples
+    --------
+    >>> class_array((1, 2), np.int8).dtype, class_array((1, 300), np.int8).dtype, class_array((1, "a")).dtype
+    (dtype('int8'), dtype('int64'), dtype('O'))
+    """
+    kinds = {type(label) for label in classes}
+    dtype = None if dtype is None else np.dtype(dtype)
+    if kinds <= {str} and not any(str(label).endswith("\0") for label in classes):  # NumPy strips a trailing NUL
+        if dtype is not None and dtype.kind in "OT":
+            return np.array(classes, dtype=dtype)
+        found = np.array(classes, dtype=str)
+        return (
+            found.astype(dtype)
+            if dtype is not None and dtype.kind == "U" and dtype.itemsize > found.itemsize
+            else found
+        )
+    if kinds in ({bool}, {int}, {float}, {int, float}):
+        for wanted in [None] if dtype is None else [dtype, None]:
+            exact = _exact(classes, wanted)
+            if exact is not None:
+                return exact
+    objects = np.empty(len(classes), dtype=object)
+    objects[:] = classes
+    return objects
+
+
+def _exact(classes: Sequence[Level], dtype: Any) -> NDArray[Any] | None:
+    """Numbers as an array; None where it would not hold them exactly."""
+    try:
+        found = np.array(classes, dtype=dtype)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return found if found.dtype.kind in "biufO" and found.tolist() == list(classes) else None
+
+
 def row_weights(weight: Any, n_rows: int) -> Array:
     """Row weights as the kernels want them: ones where none are given; negative and infinite ones are errors."""
     if weight is None:

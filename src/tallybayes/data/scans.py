@@ -15,18 +15,18 @@ import numpy as np
 from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
 from tallybayes.core.keys import SeenKeys, copy_keys, smallest
-from tallybayes.core.schema import Column, Schema, in_order
+from tallybayes.core.schema import Column, Kind, Schema, in_order
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import LOOK, known_column
-from tallybayes.data.inference import KIND_OF_FAMILY, infer
+from tallybayes.data.inference import infer, kind_for
 from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.labels import encode_labels, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
-from tallybayes.data.survey import PUSHED, Mode, Survey, profiles, pushed
+from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Table, TableBatch, profile
 from tallybayes.data.targets import objects, refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
@@ -101,7 +101,7 @@ class FileSource:
     @property
     def facts(self) -> Facts:
         seen, kinds = self.seen, set(map(type, self.seen.classes))
-        kind = "object" if len(kinds) > 1 else str(np.array(seen.classes).dtype)
+        kind = "|O" if len(kinds) > 1 else np.array(seen.classes).dtype.str
         rows = tuple(int(n) for n in seen.class_weight)
         return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, rows)
 
@@ -133,11 +133,8 @@ class FileSource:
         overrides.check(names)
         modes = {name: _mode(file, name, overrides) for name in names}
         levels = [name for name, mode in modes.items() if mode == "levels"]
-        texts = {name: "as told" for name in levels if overrides.kind.get(name) == "text"}
+        texts = {name: "as told" for name in levels if _given_kind(file, name, overrides) == "text"}
         given = {*overrides.kind, *overrides.family}
-        texts |= {
-            n: "as told" for n in levels if n not in texts and KIND_OF_FAMILY.get(overrides.family.get(n, "")) == "text"
-        }
         unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
         counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
         opening = self._opening(file, unsure, counted)
@@ -186,8 +183,8 @@ class FileSource:
         return [name for name in evidence(schema) if name in self.file.types]
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        if self.scan.weight is None and set(places) <= PUSHED:
-            return pushed(self.seen, schema, places)
+        if self.scan.weight is None and can_push({block: families[block] for block in places}):
+            return pushed(self.seen, schema, places, families)
         return self._streamed(schema, places, families)
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
@@ -305,9 +302,14 @@ def _restated(total: Tally, schema: Schema) -> Tally:
     return replace(total, schema=replace(total.schema, columns=columns))
 
 
+def _given_kind(file: Any, name: str, overrides: Overrides) -> Kind | None:
+    """The kind of a column as it was given, itself or by its family."""
+    family = overrides.family.get(name)
+    return overrides.kind.get(name, None if family is None else kind_for(family, file.storage(name)))
+
+
 def _mode(file: Any, name: str, overrides: Overrides) -> Mode:
-    kind = overrides.kind.get(name, KIND_OF_FAMILY.get(overrides.family.get(name, ""), None))
-    storage = file.storage(name)
+    storage, kind = file.storage(name), _given_kind(file, name, overrides)
     if kind == "text" and storage not in ("text", "empty"):
         raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
     if name in overrides.drop or kind == "ignored" or storage in ("other", "date", "empty"):

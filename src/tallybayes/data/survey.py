@@ -13,15 +13,16 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.family import Family
 from tallybayes.core.schema import Column, Level, Schema, in_order, plural
-from tallybayes.core.tally import Block, Counts, Moments, Summary, Tally
+from tallybayes.core.summaries import Counts, Moments, Summary
+from tallybayes.core.tally import Block, Tally
 from tallybayes.data.inference import Profile
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError
 
 Mode = Literal["numbers", "levels", "nothing"]
 
-PUSHED = {"gaussian", "categorical", "poisson", "multinomial"}  # blocks that a scan can count
 MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categories
 
 
@@ -100,16 +101,29 @@ def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profil
     return {name: one(name, column) for name, column in seen.columns.items()}
 
 
-def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]]) -> Tally:
+def can_push(families: Mapping[str, Family]) -> bool:
+    """Whether a survey has all that the tally of these blocks holds: moments, sums of counts, or weights of levels."""
+
+    def is_seen(family: Family) -> bool:
+        how = family.counted_by()
+        if how == "levels":
+            return family.kind == "category"
+        return (how == "moments" and not family.of_logs) or (how == "sums" and family.kind == "count")
+
+    return all(map(is_seen, families.values()))
+
+
+def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:
     """The tally of blocks that a scan can count.
 
     Parameters
     ----------
     seen : Survey
     schema : Schema
-        Its classes are those of the survey; a column that was not seen is a hole in every row.
+        Its classes are those of the survey; a column that was not seen is missing in every row.
     places : mapping of block to positions of its columns
-        Only blocks of `PUSHED`.
+    families : mapping of block to family
+        Such that `can_push`.
     """
     none = np.zeros(len(schema.classes))
     nothing = Seen(none, none, none, 0.0, 0.0, {})
@@ -118,21 +132,22 @@ def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]]) ->
         return np.stack(arrays, axis=1) if arrays else np.zeros((len(none), 0))
 
     def summary(block: str, columns: list[Column]) -> Summary:
-        found = [seen.columns.get(column.name, nothing) for column in columns]
-        if block == "gaussian":
+        found, how = [seen.columns.get(column.name, nothing) for column in columns], families[block].counted_by()
+        if how == "moments":
             return Moments(*(stacked([getattr(one, field) for one in found]) for field in ("weight", "mean", "m2")))
-        if block == "categorical":
+        if how == "levels":
             tables = [_levels(one, column, seen.class_weight) for one, column in zip(found, columns, strict=True)]
             weight = stacked([table.sum(axis=1) for table in tables])
             n_levels = np.array([table.shape[1] for table in tables], dtype=np.int64)
             return Counts(np.concatenate(tables, axis=1), weight, n_levels)
         sums = stacked([_sum(one) for one in found])
-        weight = seen.class_weight[:, None] if block == "multinomial" else stacked([one.weight for one in found])
-        return Counts(sums, weight)
+        whole = families[block].is_document
+        return Counts(sums, seen.class_weight[:, None] if whole else stacked([one.weight for one in found]))
 
-    for block in ("poisson", "multinomial"):
-        for p in places.get(block, ()):
-            _refuse_as_counts(schema.columns[p].name, seen, block)
+    for block, positions in places.items():
+        if families[block].counted_by() == "sums":
+            for p in positions:
+                _refuse_as_counts(schema.columns[p].name, seen, families[block].is_document)
     blocks = {
         block: Block(list(positions), summary(block, [schema.columns[p] for p in positions]))
         for block, positions in places.items()
@@ -152,14 +167,14 @@ def _levels(one: Seen, column: Column, class_weight: Array) -> Array:
 
 
 def _sum(one: Seen) -> Array:
-    """Σ x; whole where the numbers are."""
+    """Σ x; whole where it is so but for rounding."""
     total = one.mean * one.weight
-    return np.where(np.abs(total - np.rint(total)) < 1e-6, np.rint(total), total)
+    return np.where(np.abs(total - np.rint(total)) <= 1e-12 * np.abs(total), np.rint(total), total)
 
 
-def _refuse_as_counts(name: str, seen: Survey, block: str) -> None:
+def _refuse_as_counts(name: str, seen: Survey, is_document: bool) -> None:
     column = seen.columns.get(name)
     if column is not None and column.low < 0:
         raise DataError(f"column {name!r} holds the count {column.low:g}. Negative values in data cannot be counted.")
-    if block == "multinomial" and (column is None or column.weight.sum() < seen.n_rows):
+    if is_document and (column is None or column.weight.sum() < seen.n_rows):
         raise DataError(f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'.")

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from tallybayes.core import keys
 from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
-from tallybayes.core.tally import cell_grid
+from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
-from tallybayes.data.inference import CODED, Profile
+from tallybayes.data.inference import Profile
 from tallybayes.data.labels import is_hole
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.data.words import WORDS
 from tallybayes.errors import CellError, DataError
+from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents cut at a time
@@ -236,7 +237,7 @@ class TableBatch:
         columns = [self.schema.columns[p] for p in places]
         if columns and columns[0].kind == "text":
             return self._documents(columns[0], first, last)
-        if name in CODED:
+        if family_of(name).is_coded:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
             parts: dict[str, NDArray[np.int32]] = {}  # a column may be part of many pairs
             for j, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Tallies of tables, of files and of engines' tables, as the textbook reads them: what `Tally.of` finds here."""
+"""Tallies of arrays, tables, files and engines' tables, as the textbook reads them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,47 @@ from typing import Any
 
 import narwhals as nw
 
-from tallybayes.core.tally import SOURCES, Tally
+from tallybayes.core.tally import Tally
 from tallybayes.data.arrays import is_array, tally_array
 from tallybayes.data.columns import Overrides
 from tallybayes.data.opening import is_stored, open_source
 from tallybayes.data.progress import Progress
 from tallybayes.errors import DataError, SettingError
-from tallybayes.families import FAMILIES
+from tallybayes.families import family_of
+
+
+def tally(data: Any, target: Any = None, family: Any = None, **options: Any) -> Tally:
+    """Count rows of any kind.
+
+    Parameters
+    ----------
+    data : array or sparse matrix of shape (n, d), path, frame or lazy table
+        A path, or a pattern of paths, is that of CSV, Parquet, JSON lines or Arrow files. A lazy table (DuckDB
+        relation, Polars LazyFrame, Ibis table, Spark or Dask DataFrame) is counted by its engine.
+    target : array-like of shape (n,), or str
+        Class labels; of files and tables, the name of the column that holds them.
+    family : Family, or mapping of column to str
+        How an array is counted; of files and tables, the families of columns that are not to have the usual one.
+    **options
+        For arrays ``weight``, ``names``, ``classes``, ``n_jobs``; for files and tables ``kind``, ``drop``, ``missing``,
+        ``weight`` (a column) and ``unlabelled``.
+
+    Returns
+    -------
+    Tally
+
+    Examples
+    --------
+    >>> tally({"wind": ["strong", "weak", "weak"], "play": ["no", "yes", "yes"]}, "play")
+    Tally(3 rows; no: 1, yes: 2; 1 column)
+    """
+    if is_array(data):
+        if family is None:
+            raise SettingError("an array is counted by one family: tally(x, y, families.Gaussian())")
+        return tally_array(data, target, family, **options)
+    if is_table(data):
+        return tally_table(data, target, family=family, **options)
+    raise DataError(f"cannot count a {type(data).__name__}; pass an array, a sparse matrix, a table or a path")
 
 
 def is_table(data: Any) -> bool:
@@ -74,10 +108,4 @@ def tally_table(
     overrides = Overrides.of(kind, family, drop, missing, None)
     schema = source.profile(overrides)
     places = overrides.places(schema)
-    return source.count(schema, places, {block: FAMILIES[block.split(":")[0]]() for block in places})
-
-
-SOURCES.append((is_array, tally_array))
-SOURCES.append((is_table, tally_table))
-
-__all__ = ["Tally", "is_table", "tally_table"]
+    return source.count(schema, places, {block: family_of(block)() for block in places})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.schema import Level
-from tallybayes.data.labels import encode_labels, factorise, is_hole
+from tallybayes.data.labels import class_array, encode_labels, factorise, is_hole
 from tallybayes.errors import DataError, SettingError
 
 NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
@@ -82,12 +82,20 @@ def label_array(y: Any) -> NDArray[Any]:
             "This estimator requires y to be passed, but the target y is None. Pass the labels as y; NaiveBayes also "
             "takes target=…, the name of their column"
         )
-    if isinstance(y, (list, tuple)) and (any(map(is_hole, y)) or len({isinstance(v, str) for v in y}) > 1):
-        return objects(y)  # NumPy would turn a missing value into a label called "nan", and 1 beside "a" into "1"
+    if isinstance(y, (list, tuple)) and _needs_objects(y):
+        return objects(y)
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
     return labels
+
+
+def _needs_objects(labels: Sequence[Any]) -> bool:
+    """Whether NumPy would change labels: a missing one to "nan", 1 beside "a" to "1", and "a\\0" to "a"."""
+    if any(map(is_hole, labels)):
+        return True
+    texts = [isinstance(label, str) for label in labels]
+    return any(texts) and (not all(texts) or any(label.endswith("\0") for label in labels))
 
 
 def _split(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -145,8 +153,8 @@ def coded(labels: NDArray[Any], classes: NDArray[Any] | None = None) -> tuple[ND
         raise DataError("Input y contains NaN or None only: no row has a label")
     if codes.min() < 0:
         raise _without_label(int(np.argmin(codes)))
-    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
-        classes = classes.astype(str)
+    if classes.dtype.kind in "OT" and all(isinstance(label, str) for label in classes):
+        classes = class_array(classes.tolist())
     return classes, codes
 
 

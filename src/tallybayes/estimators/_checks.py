@@ -13,7 +13,6 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from tallybayes.core.model import Model
 from tallybayes.data import targets
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, NegativeError
@@ -141,16 +140,3 @@ def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
             f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
         )
     return dict(zip(classes.tolist(), values.tolist(), strict=True))
-
-
-def class_array(model: Model) -> NDArray[Any]:
-    """The class labels as an array of the type that they had."""
-    classes, kind = model.schema.classes, model.provenance.labels
-    if kind and kind != "object" and not kind.startswith("<U"):
-        return np.array(classes, dtype=kind)
-    plain = np.array(classes) if kind != "object" and len(set(map(type, classes))) <= 1 else None
-    if plain is not None and plain.ndim == 1 and plain.tolist() == list(classes):
-        return plain
-    found = np.empty(len(classes), dtype=object)
-    found[:] = classes
-    return found

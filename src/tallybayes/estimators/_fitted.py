@@ -17,10 +17,11 @@ from tallybayes import storage
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
+from tallybayes.data.labels import class_array
 from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError, UnlearnError
 from tallybayes.estimators import _exports, _linear
-from tallybayes.estimators._checks import class_array, generator, given_prior, unchanged_on_error
+from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.inspection import evaluate
 from tallybayes.inspection.evaluate import Evaluation
 from tallybayes.inspection.receipts import Receipt
@@ -91,7 +92,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _keep(self, model: Model) -> None:
         """Take on a model as one's own."""
         model.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
-        self.model_, self.classes_ = model, class_array(model)
+        self.model_ = model
+        self.classes_ = class_array(model.schema.classes, model.provenance.labels or None)
 
     def _forget(self) -> None:
         """Drop everything that fitting gave."""
@@ -155,10 +157,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
             Any name; ``.tally`` is a good ending.
         """
         check_is_fitted(self)
-        params = self.get_params(deep=False)
-        derived = {*params, "model_", "classes_", "n_features_in_", "feature_names_in_"}
-        fitted = {name: value for name, value in vars(self).items() if name not in derived}
-        storage.write(self.model_, path, storage.Saved(type(self).__name__, params, fitted))
+        storage.write(self.model_, path, saved_of(self))
 
     # ------------------------------------------------------------------------------------------ predicting
 
@@ -425,6 +424,21 @@ class Fitted(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
         return tags
+
+
+DERIVED = {  # from the model
+    *("model_", "classes_", "classifier_", "n_features_in_", "feature_names_in_"),
+    *("n_components_", "n_iter_", "converged_", "log_likelihood_path_"),
+}
+
+
+def saved_of(estimator: Any) -> storage.Saved:
+    """What an estimator is besides its model, for the file."""
+    params = estimator.get_params(deep=False)
+    inner = {name: saved_of(value) for name, value in params.items() if isinstance(value, BaseEstimator)}
+    own = sorted(vars(estimator).items())
+    fitted = {name: value for name, value in own if name.endswith("_") and name not in {*params, *DERIVED}}
+    return storage.Saved(type(estimator).__name__, params | inner, fitted)
 
 
 def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:

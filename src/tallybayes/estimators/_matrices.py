@@ -149,6 +149,9 @@ class MatrixNB(Fitted):
             else:
                 source = MatrixSource(batch, self._facts(batch, known), self.n_jobs)
                 self._learn(source, replace(self._options(), prior=self._prior(known)))
+            if classes is not None:  # they stay when their last row is taken back
+                schema = replace(self.tally_.schema, declared=tuple(self.classes_.tolist()))
+                self.model_ = replace(self.model_, tally=replace(self.tally_, schema=schema))
         return self
 
     def _current(self) -> Model:
@@ -184,7 +187,7 @@ class MatrixNB(Fitted):
         assert batch.labels.codes is not None
         n_rows = int(np.count_nonzero(batch.labels.codes >= 0))
         named = "feature_names_in_" in vars(self)
-        return Facts(None, str(classes.dtype), n_rows, left_out, "array", named)
+        return Facts(None, classes.dtype.str, n_rows, left_out, "array", named)
 
     def _batch(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool) -> Batch:
         """Check rows, labels and weights and make them a batch; unknown classes are found in the labels."""

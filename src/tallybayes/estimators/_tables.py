@@ -93,7 +93,8 @@ class TableNB(Fitted):
                 model, labels_type = learn(source, replace(options, stream=True)), source.facts.labels
             if classes is not None:
                 expected = tuple(np.asarray(classes).tolist())
-                known = Schema(model.schema.columns, tuple(united(model.schema.classes, expected)))
+                declared = tuple(united(model.schema.declared, expected))
+                known = Schema(model.schema.columns, tuple(united(model.schema.classes, expected)), declared)
                 model = replace(model, tally=model.tally.align(known))
             self._keep(replace(model, provenance=replace(model.provenance, labels=labels_type)))
         return self
@@ -145,7 +146,8 @@ class TableNB(Fitted):
         columns = grown(self.schema_.columns, table, self.n_jobs) if learning else tuple(self.schema_.columns)
         found, codes = Target.coded(labels, classes)
         encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
-        return TableBatch(Schema(columns, tuple(found.tolist())), table, self.tally_.places, encoded)
+        schema = Schema(columns, tuple(found.tolist()))
+        return TableBatch(schema, table, self.tally_.places, encoded)
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
@@ -158,7 +160,7 @@ class TableNB(Fitted):
         return TableBatch(self.schema_, self._matched(table), self.tally_.places)
 
     def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self.tally_.places.get("multinomial", [])]
+        bag = [self.schema_.columns[p].name for p in self.model_.bag]
         provenance = self.model_.provenance
         return matched(table, self.schema_, bag, provenance.named, self.strict, provenance.target, type(self).__name__)
 
@@ -365,16 +367,10 @@ class TableNB(Fitted):
 
 
 def _common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
-    """The type of labels that holds both."""
-    if before.dtype.kind == more.dtype.kind == "U":
-        return str(max(before.dtype, more.dtype, key=lambda kind: kind.itemsize))
-    return (
-        str(before.dtype)
-        if before.dtype == more.dtype
-        else ""
-        if "O" not in (before.dtype.kind, more.dtype.kind)
-        else "object"
-    )
+    """The type of labels that holds both; the plainest where they differ."""
+    if before.dtype.kind == more.dtype.kind:
+        return max(before.dtype, more.dtype, key=lambda kind: kind.itemsize).str
+    return "|O" if "O" in (before.dtype.kind, more.dtype.kind) else ""
 
 
 def _calibration_report(model: Model, rows: Rows, n_jobs: int | None) -> CalibrationReport:

@@ -134,10 +134,10 @@ class CategoricalNB(MatrixNB):
 
     def _schema_columns(self, x: Matrix) -> tuple[Column, ...]:
         assert isinstance(x, Codes)
-        n_levels = x.n_levels
+        least = self._least_levels(x.shape[1]).tolist()
         return tuple(
-            Column(column.name, "category", range(n))
-            for column, n in zip(self._plain_columns(x.shape[1]), n_levels.tolist(), strict=True)
+            Column(column.name, "category", range(n), declared=range(declared))
+            for column, n, declared in zip(self._plain_columns(x.shape[1]), x.n_levels.tolist(), least, strict=True)
         )
 
     def _least_levels(self, n_columns: int) -> NDArray[np.int64]:

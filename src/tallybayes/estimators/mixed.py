@@ -15,8 +15,8 @@ from tallybayes.core.tokens import Tokens
 from tallybayes.errors import SettingError
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
+from tallybayes.families import numeric_families
 from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights
-from tallybayes.learning.textbook import NUMERIC
 
 
 class NaiveBayes(TableNB):
@@ -30,9 +30,9 @@ class NaiveBayes(TableNB):
     kind : mapping of column to {"numeric", "category", "boolean", "count", "text", "ignored"}, optional
         What columns are, where the inference is wrong.
     family : mapping of column to str, optional
-        The distribution of columns, where another than the chosen one is wanted: "gaussian", "kernel", "binned",
-        "lognormal", "exponential", "zero_inflated", "categorical", "hierarchical", "poisson" or "multinomial"; of
-        text "multinomial", "bernoulli" or "complement".
+        The distribution of columns, where another than the chosen one is wanted: the name of a family of
+        `tallybayes.families` that reads columns of this kind, such as "gaussian", "hierarchical" or "poisson"; of text
+        "multinomial", "bernoulli" or "complement".
     tokens : Tokens or mapping of column to Tokens, optional
         How text is cut into words.
     drop : list of str, optional
@@ -47,8 +47,9 @@ class NaiveBayes(TableNB):
         Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels. Without it levels are
         smoothed towards their share of all rows, as strongly as leave-one-out prefers, column by column; with
         `classical` it is 1.
-    numeric : {"auto", "gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"}, default="auto"
-        The distribution of numbers; "auto" takes for each column the one that foretells the classes best, by
+    numeric : str, default="auto"
+        The distribution of numbers: the name of a family of numbers, such as "gaussian", "kernel", "binned",
+        "lognormal" or "exponential"; "auto" takes for each column the one that predicts the classes best, by
         leave-one-out, and says so in `schema_`.
     weights : {"auto", "learn", "words"}, optional, default="auto"
         Learn a weight for each column's evidence, so that columns that say the same are not counted twice; "auto"
@@ -129,7 +130,7 @@ class NaiveBayes(TableNB):
         "unseen": [StrOptions({"ignore", "smooth"})],
         "min_count": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", *NUMERIC})],
+        "numeric": [StrOptions({"auto", *numeric_families()})],
         "weights": [StrOptions({"auto", "learn", "words"}), None],
         "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
         "classical": ["boolean"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from tallybayes import storage
 from tallybayes.core.batch import Array, Batch, Labels, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance, Steps
@@ -21,7 +23,7 @@ from tallybayes.data.sources import Source
 from tallybayes.data.tables import Table, read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._checks import generator, unchanged_on_error
-from tallybayes.estimators._fitted import Fitted
+from tallybayes.estimators._fitted import Fitted, saved_of
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.learning import em
 from tallybayes.learning import mixtures as components
@@ -149,19 +151,24 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
             found = self._found(settings, rows, rng)
             self.model_ = self._numbered(components.in_order(found.model, rows), found, source)
             reader._keep(self.model_)
-            self.classifier_, self.n_components_ = reader, self.model_.n_classes
-            self.n_iter_, self.converged_ = found.n_iter, found.converged
-            self.log_likelihood_path_ = np.array(found.log_likelihood_path)
-            self.n_features_in_ = reader.n_features_in_
-            if "feature_names_in_" in vars(reader):
-                self.feature_names_in_ = reader.feature_names_in_
+            self.classifier_ = reader
+            self._describe()
             self.labels_ = self.model_.predict(replace(rows, schema=self.model_.schema), reader.n_jobs)
         return self
+
+    def _describe(self) -> None:
+        """The attributes that the model and its classifier show."""
+        reader, steps = self.classifier_, self.model_.provenance.steps
+        assert steps is not None
+        self.n_components_, self.n_features_in_ = self.model_.n_classes, reader.n_features_in_
+        self.n_iter_, self.converged_, self.log_likelihood_path_ = steps.n_iter, steps.converged, np.array(steps.path)
+        if "feature_names_in_" in vars(reader):
+            self.feature_names_in_ = reader.feature_names_in_
 
     def _numbered(self, model: Model, found: em.Learned, source: Source) -> Model:
         """The model with how it came about: every class was guessed."""
         facts, steps = source.facts, Steps(found.n_iter, found.converged, found.log_likelihood_path)
-        return replace(model, provenance=Provenance(None, 0, 0, "int64", facts.made_by, facts.named, steps))
+        return replace(model, provenance=Provenance(None, 0, 0, "<i8", facts.made_by, facts.named, steps))
 
     def _read(self, X: Any, weight: Any) -> tuple[Fitted, Batch, Settings, Source]:
         """The estimator, the rows as it reads them and how they are counted."""
@@ -241,6 +248,18 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {plural(start.n_classes, 'component')}: {found}", flush=True)
         return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted clusters to a file, whole or not at all; `tallybayes.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            Any name; ``.tally`` is a good ending.
+        """
+        check_is_fitted(self)
+        saved, reader = saved_of(self), saved_of(self.classifier_)
+        storage.write(self.model_, path, replace(saved, fitted={**saved.fitted, "classifier_": reader}))
 
     # ------------------------------------------------------------------------------------------ predicting
 

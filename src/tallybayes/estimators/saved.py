@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,19 @@ from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.mixed import NaiveBayes
+from tallybayes.estimators.mixture import NaiveBayesMixture
 from tallybayes.estimators.text import TextNB
 from tallybayes.learning.options import EM
 from tallybayes.storage import Saved, legacy, read_all
 
-ESTIMATORS: dict[str, type[Fitted]] = {
-    "NaiveBayes": NaiveBayes,
-    "TextNB": TextNB,
-    "GaussianDiscriminant": GaussianDiscriminant,
+ESTIMATORS: dict[str, type[Any]] = {
+    **{cls.__name__: cls for cls in (NaiveBayes, TextNB, GaussianDiscriminant, NaiveBayesMixture)},
     **{name: getattr(estimators, name) for name in estimators.__all__},
 }
 
 
 KEPT = {"calibration_", "is_single_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
+CLUSTERS = {"bic_path_", "labels_"}  # those of clusters
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -61,28 +62,57 @@ def load(path: str | os.PathLike[str]) -> Any:
         saved = Saved("NaiveBayes", {}, {})
     try:
         return _made(model, saved)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} cannot be read as a model: {error}") from error
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"{path} holds an estimator that cannot be made: {error}") from error
 
 
-def _made(model: Model, saved: Saved) -> Fitted:
-    if saved.estimator not in ESTIMATORS:
-        raise ModelFileError(f"this version knows no estimator {saved.estimator!r}")
-    cls, fitted = ESTIMATORS[saved.estimator], dict(saved.fitted)
-    if "classes_" in fitted:  # a file of an earlier version
-        model = legacy.with_provenance(model, fitted)
-        fitted = {name: value for name, value in fitted.items() if name in KEPT}
-    estimator = cls(**legacy.with_em(saved.params, EM))
-    estimator._validate_params()
+def _made(model: Model, saved: Saved) -> Any:
+    """The estimator that was saved, with its model."""
+    cls, fitted = _class_of(saved), dict(saved.fitted)
+    if issubclass(cls, NaiveBayesMixture):
+        return _clusters(model, saved, fitted)
+    estimator = _with_attributes(_unfitted(saved), fitted)
     if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
-    for name, value in fitted.items():
-        if name not in KEPT:  # a file must not put anything in the place of a method
-            raise ModelFileError(f"an estimator has no fitted attribute {name!r}")
-        setattr(estimator, name, value)
     estimator.n_features_in_ = sum(1 for column in model.schema.columns if column.kind != "pair")
     if model.provenance.named and not isinstance(model.schema.columns, NumberedColumns):
         names = model.schema.names[: estimator.n_features_in_]
         estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator._keep(model)
+    return estimator
+
+
+def _clusters(model: Model, saved: Saved, fitted: dict[str, Any]) -> NaiveBayesMixture:
+    """Clusters, with the classifier that reads their rows."""
+    reader = fitted.pop("classifier_", None)
+    if not isinstance(reader, Saved) or not issubclass(_class_of(reader), Fitted):
+        raise ModelFileError("its clusters are those of no classifier")
+    found = _with_attributes(_unfitted(saved), fitted, CLUSTERS)
+    found.model_, found.classifier_ = model, _made(model, reader)
+    found._describe()
+    return found
+
+
+def _class_of(saved: Saved) -> type[Any]:
+    if saved.estimator not in ESTIMATORS:
+        raise ModelFileError(f"this version knows no estimator {saved.estimator!r}")
+    return ESTIMATORS[saved.estimator]
+
+
+def _unfitted(saved: Saved) -> Any:
+    """The estimator with its parameters; one of them may be an estimator, too."""
+    given = legacy.with_em(saved.params, EM)
+    params = {name: _unfitted(value) if isinstance(value, Saved) else value for name, value in given.items()}
+    estimator = _class_of(saved)(**params)
+    estimator._validate_params()
+    return estimator
+
+
+def _with_attributes(estimator: Any, fitted: dict[str, Any], known: Set[str] = KEPT) -> Any:
+    for name, value in fitted.items():
+        if name not in known:  # a file must not put anything in the place of a method
+            raise ModelFileError(f"an estimator has no fitted attribute {name!r}")
+        setattr(estimator, name, value)
     return estimator

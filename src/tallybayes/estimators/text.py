@@ -19,10 +19,11 @@ from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
+from tallybayes.families import FAMILIES
 from tallybayes.learning.options import EM, Options, Unlabelled, Weights
 
 TEXT = "text"  # the name of the only column
-FAMILIES = {"multinomial", "bernoulli", "complement"}
+OF_TEXT = {name for name, family in FAMILIES.items() if "text" in family.reads}
 
 
 class TextNB(TableNB):
@@ -94,7 +95,7 @@ class TextNB(TableNB):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Fitted._shared_constraints,
-        "family": [StrOptions(FAMILIES), None],
+        "family": [StrOptions(OF_TEXT), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "weights": [StrOptions({"auto", "learn", "words"}), None],
         "prior": [StrOptions({"empirical", "uniform"}), Mapping],

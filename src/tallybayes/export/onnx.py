@@ -16,22 +16,23 @@ from tallybayes.core.batch import Array
 from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.errors import NotAvailableError, SettingError, needs
-from tallybayes.export.portable import (
+from tallybayes.core.terms import (
     Bag,
     ByBin,
     ByLevel,
     ByPair,
     Ellipsoid,
+    Expression,
+    Formula,
     Line,
     Normal,
     Part,
-    Scorer,
     Spike,
     Term,
     Text,
-    check_plain,
 )
+from tallybayes.errors import NotAvailableError, SettingError, needs
+from tallybayes.export.portable import NAMES, Scorer, check_plain
 from tallybayes.learning.mixtures import Pooled
 
 FORBIDDEN = -1e300  # stands for −inf: zero times it is zero
@@ -121,7 +122,7 @@ class Graph:
         rows = self.op("Slice", self.op("Shape", like), *(self.constant([i], np.int64) for i in (0, 1)))
         size = self.op("Concat", rows, self.constant([len(self.scorer.prior)], np.int64), axis=0)
         start = self.op("Expand", self.constant(self.scorer.prior[None]), size)
-        scores = self.summed([start, *(part for term in self.scorer.terms for part in self.added(term))])
+        scores = self.summed([start, *map(self.added, self.scorer.terms)])
         probabilities = self.calibrated(self.log_softmax(self.allowed(scores)))
         label, kind = self.label(probabilities)
         for tensor, name in ((probabilities, "probabilities"), (label, "label")):
@@ -172,53 +173,69 @@ class Graph:
 
     # ------------------------------------------------------------------------------------------ terms
 
-    def added(self, term: Term) -> list[str]:
-        """What a term adds to the scores (n, K), in one piece or in several."""
-        match term:
-            case ByLevel():
-                table = np.concatenate([term.scores, term.unseen[None], term.missing[None]])
-                return [self.looked_up(table, self.level(term.column, term.levels, len(term.levels) + 1))]
-            case ByBin():
-                table = np.concatenate([term.scores, np.zeros((1, term.scores.shape[1]))])
-                return [self.looked_up(table, self.bin(term.column, term.edges, term.above))]
-            case ByPair():
-                return [self.pair(term)]
-            case Normal():
-                return [self.density(term)]
-            case Spike():
-                x = self.numbers[term.column]
-                at_zero = self.op("Equal", x, self.constant([[0.0]]))
-                spike = self.where(at_zero, self.constant(term.zero[None]), self.constant(term.other[None]))
-                rest = self.where(at_zero, self.constant([[0.0]]), self.density(term.rest))
-                return [self.unless_hole(x, self.op("Add", spike, rest))]
-            case Line():
-                x = self.numbers[term.column]
-                return [
-                    self.unless_hole(
-                        x, self.op("Add", self.products(x, term.slope[None]), self.constant(term.offset[None]))
-                    )
-                ]
-            case Bag():
-                x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
-                if term.length is not None:
-                    total = self.total(x)
-                    some = self.op("Greater", total, self.constant([[0.0]]))
-                    scale = self.op(
-                        "Div", self.constant([[term.length]]), self.where(some, total, self.constant([[term.length]]))
-                    )
-                    x = self.op("Mul", x, scale)
-                return [self.products(x, term.slopes)]
-            case Text():
-                raise NotAvailableError(
-                    f"the text in {term.column!r} is cut into words, which ONNX has no operator for"
-                )
-            case Ellipsoid():
-                x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
-                parts = [
-                    self.distance(x, m, a / term.scale[:, None]) for m, a in zip(term.mean, term.axes, strict=True)
-                ]
-                half = self.op("Mul", self.op("Concat", *parts, axis=1), self.constant(-0.5))
-                return [self.op("Add", half, self.constant(term.log_norm[None]))]
+    def added(self, term: Term) -> str:
+        """What a term adds to the scores (n, K)."""
+        return str(getattr(self, f"add_{NAMES[type(term)]}")(term))
+
+    def add_levels(self, term: ByLevel) -> str:
+        table = np.concatenate([term.scores, term.unseen[None], term.missing[None]])
+        return self.looked_up(table, self.level(term.column, term.levels, len(term.levels) + 1))
+
+    def add_bins(self, term: ByBin) -> str:
+        table = np.concatenate([term.scores, np.zeros((1, term.scores.shape[1]))])
+        return self.looked_up(table, self.bin(term.column, term.edges, term.above))
+
+    def add_normal(self, term: Normal) -> str:
+        return self.density(term)
+
+    def add_spike(self, term: Spike) -> str:
+        x = self.numbers[term.column]
+        at_zero = self.op("Equal", x, self.constant([[0.0]]))
+        spike = self.where(at_zero, self.constant(term.zero[None]), self.constant(term.other[None]))
+        rest = self.where(at_zero, self.constant([[0.0]]), self.density(term.rest))
+        return self.unless_hole(x, self.op("Add", spike, rest))
+
+    def add_line(self, term: Line) -> str:
+        x = self.numbers[term.column]
+        sloped = self.products(x, term.slope[None])
+        return self.unless_hole(x, self.op("Add", sloped, self.constant(term.offset[None])))
+
+    def add_formula(self, term: Formula) -> str:
+        x = self.numbers[term.column]
+        if term.above is None:
+            return self.unless_hole(x, self.expression(term.expression, x))
+        some = self.op("Greater", x, self.constant([[term.above]]))  # a missing value is not greater
+        inside = self.where(some, x, self.constant([[term.above + 1.0]]))
+        return self.where(some, self.expression(term.expression, inside), self.constant([[0.0]]))
+
+    def expression(self, expression: Expression, x: str) -> str:
+        """An expression (n, K) in x."""
+        if not isinstance(expression, tuple):
+            return x if isinstance(expression, str) else self.constant(np.asarray(expression)[None])
+        operation, first, *rest = expression
+        value = self.expression(first, x)
+        if operation == "log":
+            return self.op("Log", value)
+        for each in rest:
+            value = self.op("Add" if operation == "add" else "Mul", value, self.expression(each, x))
+        return value
+
+    def add_bag(self, term: Bag) -> str:
+        x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
+        if term.length is not None:
+            total, length = self.total(x), self.constant([[term.length]])
+            some = self.op("Greater", total, self.constant([[0.0]]))
+            x = self.op("Mul", x, self.op("Div", length, self.where(some, total, length)))
+        return self.products(x, term.slopes)
+
+    def add_text(self, term: Text) -> str:
+        raise NotAvailableError(f"the text in {term.column!r} is tokenised, which ONNX has no operator for")
+
+    def add_ellipsoid(self, term: Ellipsoid) -> str:
+        x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
+        parts = [self.distance(x, m, a / term.scale[:, None]) for m, a in zip(term.mean, term.axes, strict=True)]
+        half = self.op("Mul", self.op("Concat", *parts, axis=1), self.constant(-0.5))
+        return self.op("Add", half, self.constant(term.log_norm[None]))
 
     def looked_up(self, table: Array, place: str) -> str:
         """Rows of a table at places (n, 1)."""
@@ -262,7 +279,7 @@ class Graph:
         place = self.total(self.cast(passed, "whole"))
         return self.where(self.op("IsNaN", x), self.constant([[len(edges) + 1]], np.int64), place)
 
-    def pair(self, term: ByPair) -> str:
+    def add_pair(self, term: ByPair) -> str:
         n_left, n_right, n_classes = term.scores.shape
         a, b = (self.place(part, n) for part, n in zip(term.parts, (n_left, n_right), strict=True))
         # Each side has one place more, for what has none; those combinations add nothing.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,137 +19,28 @@ from tallybayes.core.batch import Array
 from tallybayes.core.calibration import Curve, Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
+from tallybayes.core.terms import (
+    Bag,
+    ByBin,
+    ByLevel,
+    ByPair,
+    Ellipsoid,
+    Formula,
+    Line,
+    Normal,
+    Part,
+    Spike,
+    Term,
+    Text,
+    names_of,
+)
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.families import DOCUMENTS, Lognormal
-from tallybayes.families._ellipsoids import Ellipsoids
-from tallybayes.families._linear import Linear
-from tallybayes.families._tables import Tables
-from tallybayes.families.gaussian import Normals
-from tallybayes.families.zero_inflated import SpikedParameters
 from tallybayes.learning.mixtures import Pooled
 
 FORMAT, VERSION = "tallybayes scorer", 1
 
 
-@dataclass(frozen=True)
-class ByLevel:
-    """A value is looked up: ``scores[i]`` where it is ``levels[i]``."""
-
-    column: str
-    levels: tuple[Level, ...]
-    scores: Array  # (C, K)
-    missing: Array  # (K,) what a hole adds
-    unseen: Array  # (K,) what a value that is no level adds
-
-
-@dataclass(frozen=True)
-class ByBin:
-    """A number is looked up between edges: ``scores[i]`` where i edges are at or below it; a hole adds nothing."""
-
-    column: str
-    edges: Array  # (B - 1,) rising
-    scores: Array  # (B, K)
-    above: bool = False  # a number has to be above an edge to pass it; at the edge is not enough
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the two columns of a pair, and which place of the table a value has: that of its level or bin."""
-
-    column: str
-    levels: tuple[Level, ...] | None
-    edges: Array | None
-    missing: int | None  # place of a hole; without one the pair adds nothing
-
-
-@dataclass(frozen=True)
-class ByPair:
-    """Two values are looked up together; a hole without a place or a value that is no level adds nothing."""
-
-    parts: tuple[Part, Part]
-    scores: Array  # (A, B, K)
-
-    @property
-    def column(self) -> str:
-        """The name it has in messages."""
-        return f"{self.parts[0].column} × {self.parts[1].column}"
-
-
-@dataclass(frozen=True)
-class Normal:
-    """A bell curve: ``log_norm − ½ (x − mean)² · precision``; a hole adds nothing.
-
-    With ``log`` it is one of the logarithm of x, and a number that is not above zero adds nothing.
-    """
-
-    column: str
-    mean: Array  # (K,)
-    precision: Array  # (K,)
-    log_norm: Array  # (K,)
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Spike:
-    """Zero adds ``zero``; any other number adds ``other`` and what ``rest`` says of it; a hole adds nothing."""
-
-    column: str
-    zero: Array  # (K,)
-    other: Array  # (K,)
-    rest: Normal
-
-
-@dataclass(frozen=True)
-class Line:
-    """``offset + slope · x`` for x ≥ 0; a hole adds nothing. A slope of −inf times a zero is zero."""
-
-    column: str
-    slope: Array  # (K,)
-    offset: Array  # (K,)
-
-
-@dataclass(frozen=True)
-class Bag:
-    """``Σ slopes[i] · x_i`` over counts that are one document. They have no holes; a slope of −inf times zero is zero.
-
-    With a ``length`` the counts of a row are first scaled so that they sum to it; a row of zeros stays as it is.
-    """
-
-    columns: tuple[str, ...]
-    slopes: Array  # (V, K)
-    length: float | None = None
-
-
-@dataclass(frozen=True)
-class Ellipsoid:
-    """Numbers that vary together: ``log_norm − ½ Σ_r (Σ_i (x_i − mean_i) / scale_i · axes_ir)²``, without holes."""
-
-    columns: tuple[str, ...]
-    mean: Array  # (K, d)
-    scale: Array  # (d,)
-    axes: Array  # (K, d, d)
-    log_norm: Array  # (K,)
-
-
-@dataclass(frozen=True)
-class Text:
-    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted as ``tokens`` says; a hole adds nothing.
-
-    With a ``length`` the amounts of the words that are known are scaled so that they sum to it; ``binary`` ones are 1
-    for a word that occurs.
-    """
-
-    column: str
-    tokens: Tokens
-    words: tuple[str, ...]
-    slopes: Array  # (V, K)
-    offset: Array  # (K,)
-    length: float | None = None
-    binary: bool = False
-
-
-Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Bag | Ellipsoid | Text
 NAMES: dict[type, str] = {
     ByLevel: "levels",
     ByBin: "bins",
@@ -158,6 +49,7 @@ NAMES: dict[type, str] = {
     Normal: "normal",
     Spike: "spike",
     Line: "line",
+    Formula: "formula",
     Bag: "bag",
     Ellipsoid: "ellipsoid",
     Text: "text",
@@ -203,7 +95,7 @@ class Scorer:
 
     @classmethod
     def of(cls, model: Model, texts: bool = False) -> Scorer:
-        """The scorer of a model; one with columns of text only for those who can cut texts into words."""
+        """The scorer of a model; one with columns of text only where these can be tokenised."""
         if model.texts and not texts:
             names = ", ".join(repr(column.name) for column in model.texts.values())
             raise NotAvailableError(f"the text in {names} is cut into words, which only to_json can tell of")
@@ -239,13 +131,6 @@ class Scorer:
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def names_of(term: Term) -> tuple[str, ...]:
-    """The columns that a term reads."""
-    if isinstance(term, ByPair):
-        return term.parts[0].column, term.parts[1].column
-    return term.columns if isinstance(term, Bag | Ellipsoid) else (term.column,)
-
-
 def to_json(model: Model, indent: int | None = None) -> str:
     """What a model does to a row, as JSON."""
     return Scorer.of(model, texts=True).to_json(indent)
@@ -260,125 +145,22 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
         raise NotAvailableError("a model whose weights differ by class is not written elsewhere; fit it with 'auto'")
     params, family = model.scoring[block], model.settings.families[block]
     places = model.tally.blocks[block].columns
-    columns = [model.schema.columns[c] for c in places]
-    names = [column.name for column in columns]
     if block in model.texts:
-        yield places[0], _text(model, block, params, family)
-    elif isinstance(params, Ellipsoids):
-        yield places[0], _ellipsoid(params, names)
-    elif family.name in DOCUMENTS:
-        yield places[0], Bag(tuple(names), _slopes(params)[0], getattr(family, "document_length", None))
-    else:
-        weighs = model.weight_of(block)
-        make = next(make for kind, make in MAKERS.items() if isinstance(params, kind))
-        for j, column in enumerate(columns):
-            if weighs[j] != 0.0:
-                yield from ((places[j], term) for term in make(params, family, j, column))
-
-
-def _of_table(params: Tables, family: Any, j: int, column: Column) -> Iterator[Term]:
-    scores = np.array(params.of_column(j).T)
-    unseen = params.table[params.start[j + 1] - 1]
-    if not scores.size or not (scores.any() or unseen.any()):
+        column = model.texts[block]
+        yield places[0], family.text_term(params, column, _words(model, block, column))
         return
-    if column.parts is not None:
-        parts = tuple(map(_part, column.parts))
-        yield ByPair((parts[0], parts[1]), scores.reshape(*(part.n_cells for part in column.parts), -1))
-    elif column.edges is not None:
-        first = np.concatenate(([True], (scores[1:] != scores[:-1]).any(axis=1)))  # merged bins are told apart no more
-        yield ByBin(column.name, np.array(column.edges)[first[1:]], scores[first])
-    else:
-        levels = tuple(column.levels or ())
-        holes = bool(levels) and levels[-1] is None
-        missing = scores[-1] if holes else np.zeros(scores.shape[1])
-        known = len(levels) - holes
-        yield ByLevel(column.name, levels[:known], scores[:known], missing, unseen)
+    weights = model.weight_of(block)
+    for j, term in family.terms(params, [model.schema.columns[c] for c in places]):
+        if family.is_document or weights[j] != 0.0:
+            yield places[j], term
 
 
-def _part(column: Column) -> Part:
-    if column.edges is not None:
-        return Part(column.name, None, np.array(column.edges), None)
-    levels = tuple(column.levels or ())
-    holes = bool(levels) and levels[-1] is None
-    known = len(levels) - holes
-    return Part(column.name, levels[:known], None, known if holes else None)
-
-
-def _of_normals(params: Normals, family: Any, j: int, column: Column) -> Iterator[Normal]:
-    if params.precision[:, j].any() or params.log_norm[:, j].any():
-        part = params.mean[:, j], params.precision[:, j], params.log_norm[:, j]
-        yield Normal(column.name, *part, log=isinstance(family, Lognormal))
-
-
-def _of_spike(params: SpikedParameters, family: Any, j: int, column: Column) -> Iterator[Term]:
-    zero, other = _yes_or_no(params.other, j)
-    nothing = np.zeros_like(zero)
-    kind = Lognormal() if family.rest == "lognormal" else None
-    rest = next(_of_normals(params.rest, kind, j, column), Normal(column.name, nothing, nothing, nothing, bool(kind)))
-    yield Spike(column.name, zero, other, rest)
-
-
-def _of_line(params: Linear, family: Any, j: int, column: Column) -> Iterator[Term]:
-    if family.name != "bernoulli" or (family.threshold is None and params.veto is None):
-        slope, offset = _slopes(params, slice(j, j + 1))
-        yield Line(column.name, slope[0], offset[0])
-    else:
-        edge = 0.5 if family.threshold is None else float(family.threshold)
-        yield ByBin(column.name, np.array([edge]), np.stack(_yes_or_no(params, j)), above=True)
-
-
-def _slopes(params: Linear, columns: slice = slice(None)) -> tuple[Array, Array]:
-    """Slopes and offsets (d, K) of some columns, −inf where a veto stands for it."""
-    slope, veto = np.array(params.finite.slope[columns]), params.veto
-    offset = np.zeros_like(slope) if params.finite.offset is None else np.array(params.finite.offset[columns])
-    if veto is not None:
-        slope[veto.slope[columns] > 0] = -np.inf
-    return slope, offset
-
-
-def _yes_or_no(params: Linear, j: int) -> tuple[Array, Array]:
-    """What no and yes add (K,) in a column of Bernoulli parameters."""
-    assert params.finite.offset is not None
-    no, yes = params.finite.offset[j].copy(), params.finite.offset[j] + params.finite.slope[j]
-    if params.veto is not None:
-        assert params.veto.offset is not None
-        no[params.veto.offset[j] > 0] = -np.inf
-        yes[params.veto.offset[j] + params.veto.slope[j] > 0] = -np.inf
-    return no, yes
-
-
-def _text(model: Model, block: str, params: Linear, family: Any) -> Text:
-    column = model.texts[block]
+def _words(model: Model, block: str, column: Column) -> tuple[str, ...]:
+    """The words of a text that were counted at all."""
     if column.tokens is None or not isinstance(column.levels, Vocabulary):
         raise NotAvailableError(f"the words of {column.name!r} are hashed, so they cannot be listed; use hashed=None")
-    if not isinstance(params, Linear):
-        raise NotAvailableError(
-            f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
-        )
     words = column.levels[:]
-    if block in model.words.known:
-        words = tuple(words[v] for v in model.words.known[block].tolist())
-    slopes, offset = _slopes(params)
-    binary = family.name == "bernoulli"
-    if binary and params.veto is not None:
-        raise NotAvailableError(f"words of {column.name!r} that veto a class cannot be exported; use an alpha above 0")
-    length = getattr(family, "document_length", None)
-    return Text(column.name, column.tokens, words, slopes, offset.sum(axis=0), length, binary)
-
-
-def _ellipsoid(params: Ellipsoids, names: Sequence[str]) -> Ellipsoid:
-    columns = params.evidence
-    axes, log_norm = zip(*params.whitened(columns), strict=True)
-    chosen = tuple(names[c] for c in columns)
-    return Ellipsoid(chosen, params.mean[:, columns], params.scale[columns], np.stack(axes), np.array(log_norm))
-
-
-MAKERS: dict[type, Callable[..., Iterator[Term]]] = {
-    Tables: _of_table,
-    Linear: _of_line,
-    Normals: _of_normals,
-    SpikedParameters: _of_spike,
-}
+    return tuple(words[v] for v in model.words.known[block].tolist()) if block in model.words.known else words
 
 
 # ------------------------------------------------------------------------------------------ plain values

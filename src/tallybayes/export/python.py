@@ -11,21 +11,23 @@ import numpy as np
 
 from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
-from tallybayes.errors import SettingError
-from tallybayes.export.portable import (
+from tallybayes.core.terms import (
     Bag,
     ByBin,
     ByLevel,
     ByPair,
     Ellipsoid,
+    Expression,
+    Formula,
     Line,
     Normal,
     Part,
-    Scorer,
     Spike,
     Term,
-    check_plain,
+    by_class,
 )
+from tallybayes.errors import SettingError
+from tallybayes.export.portable import NAMES, Scorer, check_plain
 from tallybayes.learning.mixtures import Pooled
 
 
@@ -35,9 +37,9 @@ def to_python(model: Model, name: str = "predict_proba") -> str:
         raise SettingError(f"{name!r} cannot be the name of a function")
     scorer = Scorer.of(model)
     check_plain(scorer)
-    tables: list[str] = []
-    body = [line for term in scorer.terms for line in _added(term, tables)]
-    body += _ending(scorer, tables)
+    lines_of = Lines()
+    body = [line for term in scorer.terms for line in lines_of.added(term)]
+    body += _ending(scorer, lines_of.tables)
     labels = ", ".join(f"{_text(label)}: p[{k}]" for k, label in enumerate(scorer.classes))
     lines = [
         '"""Written by tallybayes: a Naive Bayes model as one function."""',
@@ -45,7 +47,7 @@ def to_python(model: Model, name: str = "predict_proba") -> str:
         "from bisect import bisect_left, bisect_right",
         "from math import exp, inf, log",
         "",
-        *(f"_{n} = {table}" for n, table in enumerate(tables)),
+        *(f"_{n} = {table}" for n, table in enumerate(lines_of.tables)),
         "",
         "",
         f"def {name}(row):",
@@ -74,71 +76,98 @@ def to_python(model: Model, name: str = "predict_proba") -> str:
 
 
 ADD = "s = [a + b for a, b in zip(s, {})]"
+IF_SOME = "if x is not None:"
 
 
-def _added(term: Term, tables: list[str]) -> Iterator[str]:
-    """The lines that add a term to the scores ``s``; what they look up goes to the tables."""
+class Lines:
+    """The lines that add terms to the scores ``s``; what they look up goes to the tables."""
 
-    def table(values: Any) -> str:
-        tables.append(_text(values))
-        return f"_{len(tables) - 1}"
+    def __init__(self) -> None:
+        self.tables: list[str] = []
 
-    match term:
-        case ByLevel():
-            places = table(dict(zip(term.levels, term.scores, strict=True)))
-            yield f"x = value({term.column!a})"
-            missing, unseen = _text(term.missing), _text(term.unseen)
-            yield ADD.format(f"{missing} if x is None else {places}.get(x, {unseen})")
-        case ByBin():
-            find = "bisect_left" if term.above else "bisect_right"
-            yield f"x = value({term.column!a})"
-            yield "if x is not None:"
-            yield "    " + ADD.format(f"{table(term.scores)}[{find}({table(term.edges)}, x)]")
-        case ByPair():
-            for letter, part in zip("ab", term.parts, strict=True):
-                yield f"x = value({part.column!a})"
-                yield f"{letter} = {_place(part, table)}"
-            yield "if a is not None and b is not None:"
-            yield "    " + ADD.format(f"{table(term.scores)}[a][b]")
-        case Normal():
-            yield f"x = value({term.column!a})"
-            yield f"if {_has_density(term)}:"
-            yield "    " + ADD.format(_density(term))
-        case Spike():
-            yield f"x = value({term.column!a})"
-            yield "if x is not None:"
-            yield "    " + ADD.format(f"{_text(term.other)} if x else {_text(term.zero)}")
-            yield f"if {_has_density(term.rest)} and x != 0:"
-            yield "    " + ADD.format(_density(term.rest))
-        case Line():
-            parts = zip(term.slope, term.offset, strict=True)
-            yield f"x = value({term.column!a})"
-            yield "if x is not None:"
-            yield "    " + ADD.format(
-                f"({', '.join(f'{_text(o)} + ({_text(s)} * x if x else 0.0)' for s, o in parts)})"
-            )
-        case Bag():
-            yield f"x = [number(c) for c in {table(term.columns)}]"
-            if term.length is not None:
-                yield f"scale = {_text(term.length)} / sum(x) if sum(x) else 1.0"
-                yield "x = [v * scale for v in x]"
-            yield f"for v, slopes in zip(x, {table(term.slopes)}):"
-            yield "    if v:"
-            yield "        s = [a + v * b for a, b in zip(s, slopes)]"
-        case Ellipsoid():
-            yield f"x = [number(c) for c in {table(term.columns)}]"
-            for k, (mean, axes, norm) in enumerate(zip(term.mean, term.axes, term.log_norm, strict=True)):
-                yield f"z = [(v - m) / u for v, m, u in zip(x, {_text(mean)}, {_text(term.scale)})]"
-                along = f"[sum(a * b for a, b in zip(z, axis)) for axis in {table(axes.T)}]"
-                yield f"s[{k}] += {_text(norm)} - 0.5 * sum(v * v for v in {along})"
+    def table(self, values: Any) -> str:
+        """The name of a table of the module."""
+        self.tables.append(_text(values))
+        return f"_{len(self.tables) - 1}"
+
+    def added(self, term: Term) -> Iterator[str]:
+        """The lines of any term."""
+        yield from getattr(self, NAMES[type(term)])(term)
+
+    def levels(self, term: ByLevel) -> Iterator[str]:
+        places = self.table(dict(zip(term.levels, term.scores, strict=True)))
+        yield f"x = value({term.column!a})"
+        missing, unseen = _text(term.missing), _text(term.unseen)
+        yield ADD.format(f"{missing} if x is None else {places}.get(x, {unseen})")
+
+    def bins(self, term: ByBin) -> Iterator[str]:
+        find = "bisect_left" if term.above else "bisect_right"
+        yield f"x = value({term.column!a})"
+        yield IF_SOME
+        yield "    " + ADD.format(f"{self.table(term.scores)}[{find}({self.table(term.edges)}, x)]")
+
+    def pair(self, term: ByPair) -> Iterator[str]:
+        for letter, part in zip("ab", term.parts, strict=True):
+            yield f"x = value({part.column!a})"
+            yield f"{letter} = {self.place(part)}"
+        yield "if a is not None and b is not None:"
+        yield "    " + ADD.format(f"{self.table(term.scores)}[a][b]")
+
+    def place(self, part: Part) -> str:
+        """The place of x in the table of a pair."""
+        if part.edges is not None:
+            return f"None if x is None else bisect_right({self.table(part.edges)}, x)"
+        assert part.levels is not None
+        levels = self.table({level: p for p, level in enumerate(part.levels)})
+        return f"{part.missing!r} if x is None else {levels}.get(x)"
+
+    def normal(self, term: Normal) -> Iterator[str]:
+        yield f"x = value({term.column!a})"
+        yield f"if {_has_density(term)}:"
+        yield "    " + ADD.format(_density(term))
+
+    def spike(self, term: Spike) -> Iterator[str]:
+        yield f"x = value({term.column!a})"
+        yield IF_SOME
+        yield "    " + ADD.format(f"{_text(term.other)} if x else {_text(term.zero)}")
+        yield f"if {_has_density(term.rest)} and x != 0:"
+        yield "    " + ADD.format(_density(term.rest))
+
+    def line(self, term: Line) -> Iterator[str]:
+        parts = zip(term.slope, term.offset, strict=True)
+        yield f"x = value({term.column!a})"
+        yield IF_SOME
+        yield "    " + ADD.format(f"({', '.join(f'{_text(o)} + ({_text(s)} * x if x else 0.0)' for s, o in parts)})")
+
+    def formula(self, term: Formula) -> Iterator[str]:
+        yield f"x = value({term.column!a})"
+        yield IF_SOME if term.above is None else f"if x is not None and x > {_text(term.above)}:"
+        yield "    " + ADD.format(f"({', '.join(_expression(e) for e in by_class(term.expression))},)")
+
+    def bag(self, term: Bag) -> Iterator[str]:
+        yield f"x = [number(c) for c in {self.table(term.columns)}]"
+        if term.length is not None:
+            yield f"scale = {_text(term.length)} / sum(x) if sum(x) else 1.0"
+            yield "x = [v * scale for v in x]"
+        yield f"for v, slopes in zip(x, {self.table(term.slopes)}):"
+        yield "    if v:"
+        yield "        s = [a + v * b for a, b in zip(s, slopes)]"
+
+    def ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
+        yield f"x = [number(c) for c in {self.table(term.columns)}]"
+        for k, (mean, axes, norm) in enumerate(zip(term.mean, term.axes, term.log_norm, strict=True)):
+            yield f"z = [(v - m) / u for v, m, u in zip(x, {_text(mean)}, {_text(term.scale)})]"
+            along = f"[sum(a * b for a, b in zip(z, axis)) for axis in {self.table(axes.T)}]"
+            yield f"s[{k}] += {_text(norm)} - 0.5 * sum(v * v for v in {along})"
 
 
-def _place(part: Part, table: Any) -> str:
-    """The place of x in the table of a pair."""
-    if part.edges is not None:
-        return f"None if x is None else bisect_right({table(part.edges)}, x)"
-    assert part.levels is not None
-    return f"{part.missing!r} if x is None else {table({level: p for p, level in enumerate(part.levels)})}.get(x)"
+def _expression(expression: Expression) -> str:
+    """An expression of one class."""
+    if not isinstance(expression, tuple):
+        return "x" if isinstance(expression, str) else _text(float(expression))
+    operation, *parts = expression
+    inner = map(_expression, parts)
+    return f"log({next(inner)})" if operation == "log" else f"({(' + ' if operation == 'add' else ' * ').join(inner)})"
 
 
 def _has_density(term: Normal) -> str:

@@ -6,7 +6,7 @@ the classes, the scores relative to the largest, the probabilities. What several
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 import numpy as np
@@ -15,24 +15,27 @@ from tallybayes.core.batch import Array
 from tallybayes.core.calibration import Curve, Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
-from tallybayes.export.portable import (
+from tallybayes.core.terms import (
     Bag,
     ByBin,
     ByLevel,
     ByPair,
     Ellipsoid,
+    Expression,
+    Formula,
     Line,
     Normal,
     Part,
-    Scorer,
     Spike,
     Term,
-    check_plain,
+    by_class,
 )
+from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
+from tallybayes.export.portable import NAMES, Scorer, check_plain
 from tallybayes.learning.mixtures import Pooled
 
+FAR = 1e75  # the square of a number below it, times one, is a number
 EXACT = 2**53  # up to here whole numbers are exact as floats
 
 
@@ -129,34 +132,52 @@ class Query:
 
     def _added(self, term: Term) -> Iterator[str]:
         """What a term adds to the score of each class."""
-        number, zero = self.dialect.number, self.dialect.number(0.0)
-        match term:
-            case ByLevel():
-                n, scores = len(term.levels), np.concatenate([term.scores, term.unseen[None], term.missing[None]])
-                yield from self._looked_up(self._level(term.column, term.levels, str(n + 1), str(n + 2)), scores)
-            case ByBin():
-                place = self._bin(self._x(term.column), term.edges, term.above)
-                yield from (f"COALESCE({cell}, {zero})" for cell in self._looked_up(place, term.scores))
-            case ByPair():
-                a, b = (self._part(part) for part in term.parts)
-                flat = term.scores.reshape(-1, self.n_classes)
-                cells = self._looked_up(f"({a} - 1) * {term.scores.shape[1]} + {b}", flat)
-                yield from (f"COALESCE({cell}, {zero})" for cell in cells)
-            case Normal():
-                yield from (f"COALESCE({density}, {zero})" for density in self._density(term))
-            case Spike():
-                x = self._x(term.column)
-                for at_zero, other, rest in zip(term.zero, term.other, self._density(term.rest), strict=True):
-                    beside = f"{number(other)} + COALESCE({rest}, {zero})"
-                    yield f"CASE WHEN {x} IS NULL THEN {zero} WHEN {x} = 0 THEN {number(at_zero)} ELSE {beside} END"
-            case Line():
-                x = self._x(term.column)
-                for slope, offset in zip(term.slope, term.offset, strict=True):
-                    yield f"COALESCE({number(offset)} + {self._product(slope, x)}, {zero})"
-            case Bag():
-                yield from self._bag(term)
-            case Ellipsoid():
-                yield from self._ellipsoid(term)
+        yield from getattr(self, f"_{NAMES[type(term)]}")(term)
+
+    def _levels(self, term: ByLevel) -> Iterator[str]:
+        n, scores = len(term.levels), np.concatenate([term.scores, term.unseen[None], term.missing[None]])
+        return self._looked_up(self._level(term.column, term.levels, str(n + 1), str(n + 2)), scores)
+
+    def _bins(self, term: ByBin) -> Iterator[str]:
+        return self._or_nothing(self._looked_up(self._bin(self._x(term.column), term.edges, term.above), term.scores))
+
+    def _pair(self, term: ByPair) -> Iterator[str]:
+        a, b = (self._part(part) for part in term.parts)
+        flat = term.scores.reshape(-1, self.n_classes)
+        return self._or_nothing(self._looked_up(f"({a} - 1) * {term.scores.shape[1]} + {b}", flat))
+
+    def _normal(self, term: Normal) -> Iterator[str]:
+        return self._or_nothing(self._density(term))
+
+    def _spike(self, term: Spike) -> Iterator[str]:
+        number, zero, x = self.dialect.number, self.dialect.number(0.0), self._x(term.column)
+        for at_zero, other, rest in zip(term.zero, term.other, self._density(term.rest), strict=True):
+            beside = f"{number(other)} + COALESCE({rest}, {zero})"
+            yield f"CASE WHEN {x} IS NULL THEN {zero} WHEN {x} = 0 THEN {number(at_zero)} ELSE {beside} END"
+
+    def _line(self, term: Line) -> Iterator[str]:
+        number, x = self.dialect.number, self._x(term.column)
+        parts = zip(term.slope, term.offset, strict=True)
+        return self._or_nothing(f"{number(offset)} + {self._product(slope, x)}" for slope, offset in parts)
+
+    def _formula(self, term: Formula) -> Iterator[str]:
+        number, x = self.dialect.number, self._x(term.column)
+        some = [] if term.above is None else [f"{x} > {number(term.above)}"]
+        # Where a product that is too large is an error, numbers far beyond all others are no evidence.
+        some += [f"ABS({x}) < {number(FAR)}"] if self.dialect.raises else []
+        x = self._place(f"CASE WHEN {' AND '.join(some)} THEN {x} END") if some else x
+        return self._or_nothing(self._expression(each, x) for each in by_class(term.expression))
+
+    def _expression(self, expression: Expression, x: str) -> str:
+        if not isinstance(expression, tuple):
+            return x if isinstance(expression, str) else self.dialect.number(float(expression))
+        operation, *parts = expression
+        inner = [self._expression(each, x) for each in parts]
+        return f"LN({inner[0]})" if operation == "log" else f"({(' + ' if operation == 'add' else ' * ').join(inner)})"
+
+    def _or_nothing(self, scores: Iterable[str]) -> Iterator[str]:
+        """The scores, or zero where the value is missing."""
+        return (f"COALESCE({score}, {self.dialect.number(0.0)})" for score in scores)
 
     def _looked_up(self, place: str, scores: Array) -> Iterator[str]:
         name = self._place(place)

@@ -25,6 +25,11 @@ class Ellipsoids:
     shrinkage: Array  # (K,) or (1,)
 
     @property
+    def variance(self) -> Array:
+        """Variance (K, d) of each column by itself."""
+        return np.broadcast_to(np.einsum("kii->ki", self.covariance), self.mean.shape)
+
+    @property
     def evidence(self) -> NDArray[np.intp]:
         """Columns that say something."""
         return np.flatnonzero(self.scale > 0)

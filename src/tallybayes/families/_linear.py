@@ -7,6 +7,7 @@ sum over the vetoes is positive.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr
 from tallybayes.core.family import quiet_log
+from tallybayes.core.schema import Column
+from tallybayes.core.terms import Bag, Line, Text
 from tallybayes.errors import NotAvailableError, bad_number
 
 
@@ -115,6 +118,30 @@ class Linear:
 
     def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
         return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
+
+    def exported(self, columns: slice = slice(None)) -> tuple[Array, Array]:
+        """Slopes and offsets (d, K) of some columns, −inf where a veto stands for it."""
+        slope, veto = np.array(self.finite.slope[columns]), self.veto
+        offset = np.zeros_like(slope) if self.finite.offset is None else np.array(self.finite.offset[columns])
+        if veto is not None:
+            slope[veto.slope[columns] > 0] = -np.inf
+        return slope, offset
+
+    def lines(self, columns: Sequence[Column]) -> Iterator[tuple[int, Line]]:
+        """What each column adds to the scores."""
+        for j, column in enumerate(columns):
+            slope, offset = self.exported(slice(j, j + 1))
+            yield j, Line(column.name, slope[0], offset[0])
+
+    def bag(self, columns: Sequence[Column], length: float | None = None) -> Bag:
+        """What the columns of one document add to the scores."""
+        return Bag(tuple(column.name for column in columns), self.exported()[0], length)
+
+    def text(self, column: Column, words: tuple[str, ...], length: float | None = None, binary: bool = False) -> Text:
+        """What the words of a text add to the scores."""
+        assert column.tokens is not None
+        slopes, offset = self.exported()
+        return Text(column.name, column.tokens, words, slopes, offset.sum(axis=0), length, binary)
 
     def weights(self) -> tuple[Array, Array]:
         """Weights (K, d) and bias (K,)."""

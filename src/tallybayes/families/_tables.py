@@ -6,16 +6,19 @@ Categorical, hierarchical, binned, kernel and pair columns are all scored, expla
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
-from tallybayes.core.family import left_of
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import Family, left_of
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import ByBin, ByLevel, ByPair, part_of
 from tallybayes.errors import RowError
 
 
@@ -75,6 +78,23 @@ class Tables:
             drawn[:, j] = (rng.random((len(codes), 1)) * below[:, -1:] >= below).sum(axis=1)
         return Codes(drawn, n_levels)
 
+    def term(self, j: int, column: Column) -> ByLevel | ByBin | ByPair | None:
+        """What one column adds to the scores; None where that is nothing."""
+        scores = np.array(self.of_column(j).T)
+        unseen = self.table[self.start[j + 1] - 1]
+        if not scores.size or not (scores.any() or unseen.any()):
+            return None
+        if column.parts is not None:
+            left, right = map(part_of, column.parts)
+            return ByPair((left, right), scores.reshape(*(part.n_cells for part in column.parts), -1))
+        if column.edges is not None:
+            first = np.concatenate(([True], (scores[1:] != scores[:-1]).any(axis=1)))  # merged bins are one bin
+            return ByBin(column.name, np.array(column.edges)[first[1:]], scores[first])
+        levels = tuple(column.levels or ())
+        known = len(levels) - (bool(levels) and levels[-1] is None)
+        missing = scores[-1] if known < len(levels) else np.zeros(scores.shape[1])
+        return ByLevel(column.name, levels[:known], scores[:known], missing, unseen)
+
     def n_parameters(self) -> int:
         """Free parameters: a probability less than there are levels, for every class."""
         return self.table.shape[1] * int(np.maximum(self.n_effective - 1, 0).sum())
@@ -84,8 +104,14 @@ class Tables:
         return math.prod(np.maximum(self.n_effective, 1).tolist())
 
 
-class Coded:
+STRENGTHS = (2.0, 8.0, 32.0, 128.0)  # of smoothing towards the pool that are tried
+
+
+class Coded(Family):
     """What families that are looked up in tables have in common: all but the estimate."""
+
+    summary: ClassVar[type[Counts]] = Counts
+    is_coded: ClassVar[bool] = True
 
     def tally(self, x: Codes, labels: Labels, n_classes: int) -> Counts:
         return coded_counts(x, labels, n_classes)
@@ -96,11 +122,13 @@ class Coded:
     def contributions(self, params: Tables, x: Codes) -> Array:
         return params.contributions(x)
 
-    def log_base(self, x: Codes) -> Array:
-        return np.zeros(x.shape[0])
-
     def n_parameters(self, params: Tables) -> int:
         return params.n_parameters()
+
+    def terms(self, params: Tables, columns: Sequence[Column]) -> Iterator[tuple[int, ByLevel | ByBin | ByPair]]:
+        for j, column in enumerate(columns):
+            if (term := params.term(j, column)) is not None:
+                yield j, term
 
 
 class OfLevels(Coded):
@@ -184,3 +212,8 @@ def pooled_leave_one_out(summary: Counts, x: Codes, labels: Labels, strength: Ar
         log_prob = np.log(here + strength[j] * share[:, None]) - np.log(mass + strength[j])
         out += np.where(seen[:, None], log_prob, 0.0)
     return out
+
+
+def best_setting(family: Any, name: str, values: Sequence[float], loss: Callable[[Family], float]) -> Any:
+    """The family with the value of one setting whose loss is least; of equal ones the first."""
+    return min((replace(family, **{name: value}) for value in values), key=loss)

@@ -5,6 +5,7 @@ P(x | k) = Π_d p_kd^x_d (1 − p_kd)^(1 − x_d), p_kd = (n_kd1 + a) / (n_kd + 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import by_slices, left_of, per_column, pseudocounts, weighed_logs
-from tallybayes.core.tally import Counts
-from tallybayes.errors import DataError
+from tallybayes.core.family import Family, by_slices, left_of, per_column, pseudocounts, weighted_logs
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import ByBin, Line, Text
+from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
+from tallybayes.families.categorical import Categorical
 
 
 class Chances(Linear):
@@ -29,6 +33,16 @@ class Chances(Linear):
         assert self.finite.offset is not None
         log_yes = self.finite.slope + self.finite.offset
         return log_yes if self.veto is None else np.where(self.veto.slope > 0, -np.inf, log_yes)
+
+    def no_and_yes(self, j: int) -> tuple[Array, Array]:
+        """What no and yes add (K,) in one column."""
+        assert self.finite.offset is not None
+        no, yes = self.finite.offset[j].copy(), self.finite.offset[j] + self.finite.slope[j]
+        if self.veto is not None:
+            assert self.veto.offset is not None
+            no[self.veto.offset[j] > 0] = -np.inf
+            yes[self.veto.offset[j] + self.veto.slope[j] > 0] = -np.inf
+        return no, yes
 
     @cached_property
     def _sums(self) -> dict[Any, Any]:
@@ -52,7 +66,7 @@ FEW = 16  # different weights of rows, up to which each is worth a pass over all
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Family):
     """A probability of yes, per class and column.
 
     Parameters
@@ -74,6 +88,14 @@ class Bernoulli:
     alpha: float | tuple[float, ...] = 1.0
     threshold: float | None = 0.0
     name: ClassVar[str] = "bernoulli"
+    kind: ClassVar[Kind] = "boolean"
+    reads: ClassVar[tuple[Kind, ...]] = ("boolean", "category", "text")
+    summary: ClassVar[type[Counts]] = Counts
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+
+    @classmethod
+    def reader(cls, kind: Kind) -> str:
+        return cls.name if kind == "text" else Categorical.name  # yes and no are two levels
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         if isinstance(x, Csr) and self.threshold is not None and self.threshold < 0:
@@ -147,13 +169,10 @@ class Bernoulli:
         kernels.yes_without(x, labels, self.threshold, *counts, own, zeros)
         return np.where(zeros > 0.5, -np.inf, own)
 
-    def log_base(self, x: NDArray[Any] | Csr) -> Array:
-        return np.zeros(x.shape[0])
-
     def log_penalty(self, params: Chances) -> float:
         assert params.finite.offset is not None
         alpha = per_column(self.alpha, len(params.finite.slope))[:, None]
-        return weighed_logs(alpha, params.log_yes + params.finite.offset)
+        return weighted_logs(alpha, params.log_yes + params.finite.offset)
 
     def linear(self, params: Chances) -> tuple[Array, Array]:
         return params.weights()
@@ -168,6 +187,21 @@ class Bernoulli:
 
     def joint_size(self, params: Chances) -> int:
         return 1 << len(params.finite.slope)
+
+    def terms(self, params: Chances, columns: Sequence[Column]) -> Iterator[tuple[int, Line | ByBin]]:
+        if self.threshold is None and params.veto is None:
+            yield from params.lines(columns)
+            return
+        edge = np.array([0.5 if self.threshold is None else float(self.threshold)])
+        for j, column in enumerate(columns):
+            yield j, ByBin(column.name, edge, np.stack(params.no_and_yes(j)), above=True)
+
+    def text_term(self, params: Chances, column: Column, words: tuple[str, ...]) -> Text:
+        if params.veto is not None:
+            raise NotAvailableError(
+                f"words of {column.name!r} that veto a class cannot be exported; use an alpha above 0"
+            )
+        return params.text(column, words, binary=True)
 
 
 def _log_chances(yes: Array, weight: Array, alpha: Array) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ alone, by dynamic programming. The merged counts are then smoothed as hierarchic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -17,10 +18,17 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
-from tallybayes.core.family import per_column
-from tallybayes.core.tally import Counts
-from tallybayes.errors import NotAvailableError
-from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
+from tallybayes.core.family import Family, per_column
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.families._tables import (
+    STRENGTHS,
+    OfLevels,
+    Tables,
+    best_setting,
+    pooled_leave_one_out,
+    pooled_tables,
+)
 
 MOST_BINS = 32  # that a column is merged into
 
@@ -55,6 +63,16 @@ class Binned(OfLevels):
 
     strength: float | tuple[float, ...] = 2.0
     name: ClassVar[str] = "binned"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    in_bins: ClassVar[bool] = True
+    by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
+
+    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Binned:
+        return best_setting(self, "strength", STRENGTHS, loss)
+
+    def choice_cost(self, summary: Counts) -> float:
+        return partition_cost(self.estimate(summary).n_groups[0], float(summary.weight.sum()))
 
     def estimate(self, summary: Counts) -> Bins:
         assert summary.n_levels is not None
@@ -80,12 +98,6 @@ class Binned(OfLevels):
         return pooled_leave_one_out(
             merged, Codes(codes, params.n_groups), labels, per_column(self.strength, x.shape[1]), 1.0
         )
-
-    def log_penalty(self, params: Bins) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
-
-    def linear(self, params: Bins) -> tuple[Array, Array]:
-        raise NotAvailableError("steps are not linear in x; use family 'gaussian' with variance='shared'")
 
 
 def _merged(summary: Counts, group: NDArray[np.int64], n_groups: NDArray[np.int64]) -> Counts:

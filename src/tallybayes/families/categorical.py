@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import left_of, per_column, quiet_log, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import left_of, per_column, quiet_log, weighted_logs
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import OfLevels, Tables, column_sums, each_column
 
@@ -47,6 +48,10 @@ class Categorical(OfLevels):
     unseen: Literal["ignore", "smooth"] = "ignore"
     min_count: float = 0.0
     name: ClassVar[str] = "categorical"
+    kind: ClassVar[Kind] = "category"
+    reads: ClassVar[tuple[Kind, ...]] = ("category", "boolean")
+    textbook: ClassVar[tuple[Kind, ...]] = ("category", "boolean")
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
@@ -110,7 +115,7 @@ class Categorical(OfLevels):
         n_cells = np.diff(params.start)
         alpha = np.repeat(per_column(self.alpha, len(n_cells)), n_cells)
         alpha[params.start[1:] - 1] = 0.0  # the cell for unseen values is no level
-        return weighed_logs((alpha / params.sharing)[:, None], params.table)
+        return weighted_logs((alpha / params.sharing)[:, None], params.table)
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError(

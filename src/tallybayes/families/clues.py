@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Documents, Labels
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import Family
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families._linear import Dense
 
@@ -70,7 +72,7 @@ class Present(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Clues:
+class Clues(Family):
     """The strongest words of a document, for each class so many.
 
     Parameters
@@ -94,6 +96,10 @@ class Clues:
     alpha: float = 0.05
     most: int = 15
     name: ClassVar[str] = "clues"
+    kind: ClassVar[Kind] = "count"
+    summary: ClassVar[type[Counts]] = Counts
+    least: ClassVar[float] = 0.0
+    is_document: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.alpha > 0:
@@ -135,9 +141,6 @@ class Clues:
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(NO_PROBABILITY)
-
-    def log_penalty(self, params: Hints) -> float:
-        return 0.0
 
     def linear(self, params: Hints) -> tuple[Array, Array]:
         raise NotAvailableError("which clues are heard depends on the document, so the score is not linear in it")

@@ -6,6 +6,7 @@ for ranking classes, not a probability: there is no prior in it and no P(x).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import left_of, per_column, pseudocounts, quiet_log, totals
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import Family, left_of, per_column, pseudocounts, quiet_log, totals
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (
@@ -67,7 +70,7 @@ HEAVIEST = 1e100  # weight of a word that no other class has: a great deal, but 
 
 
 @dataclass(frozen=True)
-class Complement:
+class Complement(Family):
     """Weights from the words of the other classes.
 
     Parameters
@@ -94,6 +97,13 @@ class Complement:
     norm: bool = False
     idf: bool = False
     name: ClassVar[str] = "complement"
+    kind: ClassVar[Kind] = "count"
+    reads: ClassVar[tuple[Kind, ...]] = ("text",)
+    summary: ClassVar[type[Counts]] = Counts
+    least: ClassVar[float] = 0.0
+    is_document: ClassVar[bool] = True
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+    text_alpha: ClassVar[float] = 0.1
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return bag_of_words(x, labels, n_classes, self.idf)
@@ -143,9 +153,6 @@ class Complement:
             "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
         )
 
-    def log_penalty(self, params: Rivals) -> float:
-        return 0.0
-
     def linear(self, params: Rivals) -> tuple[Array, Array]:
         return params.weights()
 
@@ -162,6 +169,12 @@ class Complement:
         raise NotAvailableError(
             "documents can be of any length, so their full joint has no finite number of parameters"
         )
+
+    def terms(self, params: Rivals, columns: Sequence[Column]) -> Iterator[tuple[int, Bag]]:
+        yield 0, params.bag(columns)
+
+    def text_term(self, params: Rivals, column: Column, words: tuple[str, ...]) -> Text:
+        return params.text(column, words)
 
 
 def _turn(log_share: Array) -> None:

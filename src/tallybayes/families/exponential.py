@@ -5,6 +5,7 @@ log P(x | k) = −log μ_k − x / μ_k with the mean μ_kd = (Σ x + a·μ̄_d)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.family import left_of, per_column
-from tallybayes.core.tally import Counts
-from tallybayes.errors import CellError, NotAvailableError
+from tallybayes.core.family import Counting, Family, left_of, per_column, refuse_below_least
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import Line
 from tallybayes.families._linear import Linear, Slopes
 
 
@@ -27,7 +29,7 @@ class Means(Linear):
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(Family):
     """A mean per class and column.
 
     Parameters
@@ -45,14 +47,17 @@ class Exponential:
 
     alpha: float | tuple[float, ...] = 1.0
     name: ClassVar[str] = "exponential"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    summary: ClassVar[type[Counts]] = Counts
+    least: ClassVar[float] = 0.0
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+
+    def counted_by(self) -> Counting:
+        return "sums"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Counts:
-        bad = np.argwhere(np.asarray(x, dtype=np.float64) < 0)
-        if len(bad):
-            row, column = bad[0].tolist()
-            raise CellError(
-                f"holds {x[row, column]:g}, and an exponential number is at least 0", "Use another family.", row, column
-            )
+        refuse_below_least(self, x)
         return Counts(*kernels.event_sums(x, labels, n_classes, None))
 
     def estimate(self, summary: Counts) -> Means:
@@ -81,12 +86,6 @@ class Exponential:
             out += np.where(seen[:, None], -np.log(mean) - value[:, None] / mean, 0.0)
         return out
 
-    def log_base(self, x: NDArray[Any]) -> Array:
-        return np.zeros(len(x))
-
-    def log_penalty(self, params: Means) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
-
     def linear(self, params: Means) -> tuple[Array, Array]:
         return params.weights()
 
@@ -96,8 +95,8 @@ class Exponential:
     def n_parameters(self, params: Means) -> int:
         return params.mean.size
 
-    def joint_size(self, params: Means) -> int:
-        raise NotAvailableError("exponential numbers have no full joint of a finite number of parameters")
+    def terms(self, params: Means, columns: Sequence[Column]) -> Iterator[tuple[int, Line]]:
+        return params.lines(columns)
 
 
 def _means(count: Array, weight: Array, pooled: tuple[Array, Array], alpha: Array) -> Array:

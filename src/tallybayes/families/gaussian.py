@@ -6,6 +6,7 @@ floor on the variance. With one σ²_d for all classes the log odds are linear i
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Moments
+from tallybayes.core.family import Counting, Family
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Moments
+from tallybayes.core.terms import Normal
 from tallybayes.errors import CellError, NotAvailableError
 
 
@@ -34,9 +38,25 @@ class Normals:
         log_norm = self.log_norm * weights
         return replace(self, precision=self.precision * weights, log_norm=log_norm, total=log_norm.sum(axis=1))
 
+    def term(self, column: str, j: int, log: bool) -> Normal | None:
+        """What one column adds to the scores; None where it is no evidence."""
+        parts = self.mean[:, j], self.precision[:, j], self.log_norm[:, j]
+        return Normal(column, *parts, log) if parts[1].any() or parts[2].any() else None
+
+    def nodes(self, most: int) -> tuple[Array, Array]:
+        """The nodes (K, m, d) and weights (m,) of Gauss and Hermite."""
+        return normal_nodes(self.mean, np.where(self.precision > 0, self.variance, 0.0), most)
+
+    def factors(self, j: int, x: str) -> tuple[str, ...] | None:
+        """The densities of a number as they are written by hand."""
+        if not self.precision[:, j].any():
+            return None
+        spread = np.sqrt(self.variance[:, j])
+        return tuple(f"N({x}; {m:.4g}, {s:.3g})" for m, s in zip(self.mean[:, j], spread, strict=True))
+
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Family):
     """A normal distribution per class and column.
 
     Parameters
@@ -66,6 +86,20 @@ class Gaussian:
     ignore_constants: bool = False
     floor: Literal["largest", "own"] = "largest"
     name: ClassVar[str] = "gaussian"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    textbook: ClassVar[tuple[Kind, ...]] = ("numeric",)
+    summary: ClassVar[type[Moments]] = Moments
+
+    @classmethod
+    def usual(cls) -> Gaussian:
+        return cls(ignore_constants=True, floor="own")
+
+    def alone(self) -> Gaussian:
+        return replace(self, floor="own")
+
+    def counted_by(self) -> Counting:
+        return "moments"
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Moments:
         summary = Moments(*kernels.moments(x, labels, n_classes))
@@ -114,12 +148,6 @@ class Gaussian:
         settings = self.var_smoothing, float(np.max(params.epsilon, initial=0.0)), shared, self.ignore_constants
         return kernels.gaussian_leave_one_out(x, labels, moments, merged, *settings)
 
-    def log_base(self, x: NDArray[Any]) -> Array:
-        return np.zeros(len(x))
-
-    def log_penalty(self, params: Normals) -> float:
-        return 0.0  # the floor is the mode of no prior
-
     def linear(self, params: Normals) -> tuple[Array, Array]:
         if self.variance != "shared":
             raise NotAvailableError(
@@ -138,3 +166,24 @@ class Gaussian:
     def joint_size(self, params: Normals) -> int:
         d = params.mean.shape[1]
         return 1 + d + d * (d + 1) // 2  # a mean and a full covariance matrix
+
+    def terms(self, params: Normals, columns: Sequence[Column]) -> Iterator[tuple[int, Normal]]:
+        for j, column in enumerate(columns):
+            if (term := params.term(column.name, j, self.of_logs)) is not None:
+                yield j, term
+
+    def factors(self, params: Normals, column: int, value: Any) -> tuple[str, ...] | None:
+        return params.factors(column, f"{value:g}")
+
+    def nodes(self, params: Normals, most: int) -> tuple[Array, Array]:
+        return params.nodes(most)
+
+    def normal(self, params: Normals, columns: Sequence[int]) -> tuple[Array, Array]:
+        chosen = list(columns)
+        return params.mean[:, chosen], params.variance[:, chosen, None] * np.eye(len(chosen))
+
+
+def normal_nodes(mean: Array, variance: Array, most: int) -> tuple[Array, Array]:
+    """Values (K, m, d) that stand for normal distributions (K, d), and how much each of them counts (m,)."""
+    z, share = np.polynomial.hermite_e.hermegauss(most)
+    return mean[:, None, :] + np.sqrt(variance)[:, None, :] * z[:, None], share / share.sum()

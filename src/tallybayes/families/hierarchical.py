@@ -6,14 +6,23 @@ says of everybody, which is nothing. So zip codes and other long lists of levels
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import Family, per_column
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
+from tallybayes.families._tables import (
+    STRENGTHS,
+    OfLevels,
+    Tables,
+    best_setting,
+    pooled_leave_one_out,
+    pooled_tables,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,12 @@ class Hierarchical(OfLevels):
     strength: float | tuple[float, ...] = 2.0
     unseen: Literal["ignore", "smooth"] = "ignore"
     name: ClassVar[str] = "hierarchical"
+    kind: ClassVar[Kind] = "category"
+    reads: ClassVar[tuple[Kind, ...]] = ("category", "boolean")
+    by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
+
+    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Hierarchical:
+        return best_setting(self, "strength", STRENGTHS, loss)
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
@@ -49,9 +64,6 @@ class Hierarchical(OfLevels):
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         return pooled_leave_one_out(summary, x, labels, per_column(self.strength, x.shape[1]), 1.0)
-
-    def log_penalty(self, params: Tables) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("a table of levels is linear in one-hot columns, not in the codes")

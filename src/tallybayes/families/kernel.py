@@ -6,6 +6,7 @@ shape, and h (in bins, of which each holds about as many rows) says how smooth i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -14,10 +15,19 @@ import numpy as np
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import per_column
-from tallybayes.core.tally import Counts
-from tallybayes.errors import NotAvailableError
-from tallybayes.families._tables import OfLevels, Tables, pooled_leave_one_out, pooled_tables
+from tallybayes.core.family import Family, per_column
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.families._tables import (
+    STRENGTHS,
+    OfLevels,
+    Tables,
+    best_setting,
+    pooled_leave_one_out,
+    pooled_tables,
+)
+
+BANDWIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # that are tried
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,20 @@ class Kernel(OfLevels):
     bandwidth: float | tuple[float, ...] = 2.0
     strength: float | tuple[float, ...] = 2.0
     name: ClassVar[str] = "kernel"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    in_bins: ClassVar[bool] = True
+    by_column: ClassVar[frozenset[str]] = frozenset({"bandwidth", "strength"})
+
+    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Kernel:
+        assert summary.n_levels is not None
+        widths = BANDWIDTHS if int(summary.n_levels[0]) > 3 else (0.0,)
+        smooth = best_setting(self, "bandwidth", widths, loss)  # how smooth first, then how strongly pooled
+        return best_setting(smooth, "strength", STRENGTHS, loss)
+
+    def described(self) -> str:
+        width = float(np.ravel(self.bandwidth)[0])
+        return f"kernel {width:g} bin{'' if width == 1 else 's'} wide" if width else "every bin by itself"
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
@@ -64,12 +88,6 @@ class Kernel(OfLevels):
             spread = spread_matrix(int(summary.n_levels[j]), float(widths[j]))
             count[:, cells], kept[cells] = np.ascontiguousarray(count[:, cells]) @ spread, spread.diagonal()
         return replace(summary, count=count), kept
-
-    def log_penalty(self, params: Tables) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
-
-    def linear(self, params: Tables) -> tuple[Array, Array]:
-        raise NotAvailableError("a curve of any shape is not linear in x; use family 'gaussian' with variance='shared'")
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Moments
-from tallybayes.errors import CellError, NotAvailableError
+from tallybayes.core.family import Counting, Family, refuse_below_least
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Moments
+from tallybayes.core.terms import Normal
 from tallybayes.families.gaussian import Gaussian, Normals
 
 
 @dataclass(frozen=True)
-class Lognormal:
+class Lognormal(Family):
     """A normal distribution of log x, per class and column; a number that is not positive is no evidence.
 
     Parameters
@@ -33,18 +36,25 @@ class Lognormal:
 
     var_smoothing: float = 1e-9
     name: ClassVar[str] = "lognormal"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    summary: ClassVar[type[Moments]] = Moments
+    least: ClassVar[float] = 0.0
+    above_least: ClassVar[bool] = True
+
+    @property
+    def of_logs(self) -> bool:
+        return True
+
+    def counted_by(self) -> Counting:
+        return "moments"
 
     @property
     def _normal(self) -> Gaussian:
         return Gaussian(self.var_smoothing, ignore_constants=True, floor="own")
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Moments:
-        bad = np.argwhere(np.asarray(x, dtype=np.float64) <= 0)
-        if len(bad):
-            row, column = bad[0].tolist()
-            raise CellError(
-                f"holds {x[row, column]:g}, and a lognormal number is above 0", "Use another family.", row, column
-            )
+        refuse_below_least(self, x)
         return self._normal.tally(_logs(x), labels, n_classes)
 
     def estimate(self, summary: Moments) -> Normals:
@@ -62,12 +72,6 @@ class Lognormal:
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.asarray(-np.nansum(_logs(x), axis=1))  # d log x / dx = 1 / x
 
-    def log_penalty(self, params: Normals) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
-
-    def linear(self, params: Normals) -> tuple[Array, Array]:
-        raise NotAvailableError("a lognormal column is not linear in x")
-
     def sample(self, params: Normals, codes: NDArray[Any], rng: np.random.Generator) -> Array:
         return np.asarray(np.exp(self._normal.sample(params, codes, rng)))
 
@@ -76,6 +80,25 @@ class Lognormal:
 
     def joint_size(self, params: Normals) -> int:
         return self._normal.joint_size(params)
+
+    def terms(self, params: Normals, columns: Sequence[Column]) -> Iterator[tuple[int, Normal]]:
+        for j, column in enumerate(columns):
+            if (term := params.term(column.name, j, log=True)) is not None:
+                yield j, term
+
+    def factors(self, params: Normals, column: int, value: Any) -> tuple[str, ...] | None:
+        return params.factors(column, f"log {value:g}")
+
+    def nodes(self, params: Normals, most: int) -> tuple[Array, Array]:
+        logs, share = params.nodes(most)
+        return np.exp(np.clip(logs, -700.0, 700.0)), share
+
+    def reach(self, params: Normals, values: Array) -> tuple[Array, Array]:
+        low, high = super().reach(params, values)
+        low = np.where(low < 0.1 * high, 0.0, low)
+        return low, np.minimum(
+            high, np.exp(np.minimum(params.mean + 2.0 * np.sqrt(params.variance), 700.0)).max(axis=0)
+        )
 
 
 def _logs(x: NDArray[Any]) -> Array:

@@ -6,7 +6,7 @@ classes: it is `log_base`, and counts for P(x) but not for the decision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,8 +16,20 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import by_slices, left_of, per_column, pseudocounts, quiet_log, totals, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import (
+    Counting,
+    Family,
+    by_slices,
+    left_of,
+    per_column,
+    pseudocounts,
+    quiet_log,
+    totals,
+    weighted_logs,
+)
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families._linear import (
     Linear,
@@ -45,7 +57,7 @@ class Words(Linear):
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(Family):
     """A distribution over the words, per class; the whole block is one bag.
 
     Parameters
@@ -72,6 +84,16 @@ class Multinomial:
     document_length: float | None = None
     idf: bool = False
     name: ClassVar[str] = "multinomial"
+    kind: ClassVar[Kind] = "count"
+    reads: ClassVar[tuple[Kind, ...]] = ("count", "numeric", "text")
+    textbook: ClassVar[tuple[Kind, ...]] = ("text",)
+    summary: ClassVar[type[Counts]] = Counts
+    least: ClassVar[float] = 0.0
+    is_document: ClassVar[bool] = True
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+
+    def counted_by(self) -> Counting | None:
+        return "sums" if self.document_length is None and not self.idf else None
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return bag_of_words(of_length(x, self.document_length), labels, n_classes, self.idf)
@@ -126,7 +148,7 @@ class Multinomial:
         return log_factorials(row_totals(x)[:, None]) - log_factorials(x)
 
     def log_penalty(self, params: Words) -> float:
-        return weighed_logs(per_column(self.alpha, len(params.log_theta))[:, None], params.log_theta)
+        return weighted_logs(per_column(self.alpha, len(params.log_theta))[:, None], params.log_theta)
 
     def linear(self, params: Words) -> tuple[Array, Array]:
         if self.document_length is not None:
@@ -146,6 +168,12 @@ class Multinomial:
         raise NotAvailableError(
             "documents can be of any length, so their full joint has no finite number of parameters"
         )
+
+    def terms(self, params: Words, columns: Sequence[Column]) -> Iterator[tuple[int, Bag]]:
+        yield 0, params.bag(columns, self.document_length)
+
+    def text_term(self, params: Words, column: Column, words: tuple[str, ...]) -> Text:
+        return params.text(column, words, self.document_length)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ classes the log odds are linear in x: Gaussian discriminant analysis. It is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 import tallybayes.families._downdate as _downdate
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.family import Family
 from tallybayes.core.scatter import Scatter, nothing, scatter_of, stacked
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.terms import Ellipsoid
 from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError, bad_number
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
+from tallybayes.families.gaussian import normal_nodes
 
 SLICE = 1 << 14  # rows summed at a time
 
 
 @dataclass(frozen=True)
-class Multinormal:
+class Multinormal(Family):
     """A mean and a covariance matrix per class.
 
     Parameters
@@ -47,6 +51,8 @@ class Multinormal:
     covariance: Literal["shared", "full", "diagonal", "spherical"] = "shared"
     shrinkage: float | Literal["auto"] | None = None
     name: ClassVar[str] = "multinormal"
+    kind: ClassVar[Kind] = "numeric"
+    summary: ClassVar[type[Scatter]] = Scatter
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
         found = nothing(n_classes, x.shape[1])
@@ -140,12 +146,6 @@ class Multinormal:
             out[i] = self.log_prob(self.estimate(without), x[i : i + 1])[0]
         return out
 
-    def log_base(self, x: NDArray[Any]) -> Array:
-        return np.zeros(len(x))
-
-    def log_penalty(self, params: Ellipsoids) -> float:
-        return 0.0  # shrinkage is the mode of no prior
-
     def linear(self, params: Ellipsoids) -> tuple[Array, Array]:
         if len(params.covariance) != 1 or self.covariance != "shared":
             raise NotAvailableError(
@@ -177,6 +177,29 @@ class Multinormal:
     def joint_size(self, params: Ellipsoids) -> int:
         d = params.mean.shape[1]
         return 1 + d + d * (d + 1) // 2
+
+    def terms(self, params: Ellipsoids, columns: Sequence[Column]) -> Iterator[tuple[int, Ellipsoid]]:
+        chosen = params.evidence
+        axes, log_norm = zip(*params.whitened(chosen), strict=True)
+        names = tuple(columns[c].name for c in chosen)
+        yield (
+            0,
+            Ellipsoid(names, params.mean[:, chosen], params.scale[chosen], np.stack(axes), np.array(log_norm)),
+        )
+
+    def marginals(self, params: Ellipsoids, x: Array) -> Array:
+        variance = params.variance
+        wide = np.where(variance > 0, variance, 1.0)
+        logs = -0.5 * (np.log(2.0 * np.pi * wide) + (x[:, None, :] - params.mean) ** 2 / wide)
+        return np.where(variance > 0, logs, 0.0)
+
+    def nodes(self, params: Ellipsoids, most: int) -> tuple[Array, Array]:
+        return normal_nodes(params.mean, params.variance, most)
+
+    def normal(self, params: Ellipsoids, columns: Sequence[int]) -> tuple[Array, Array]:
+        chosen = list(columns)
+        covariance = np.broadcast_to(params.covariance, (len(params.mean), *params.covariance.shape[1:]))
+        return params.mean[:, chosen], covariance[:, chosen][:, :, chosen]
 
 
 def _numbers(x: NDArray[Any], first: int = 0) -> Array:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import left_of, per_column
-from tallybayes.core.tally import Counts
+from tallybayes.core.schema import Kind
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import Coded, Tables, each_column
 
@@ -44,6 +45,9 @@ class Pair(Coded):
 
     strength: float | tuple[float, ...] = 8.0
     name: ClassVar[str] = "pair"
+    kind: ClassVar[Kind] = "pair"
+    is_correction: ClassVar[bool] = True
+    by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
@@ -76,9 +80,6 @@ class Pair(Coded):
             own += np.where(seen, lift, 0.0)
         out[rows, y] = own
         return out
-
-    def log_penalty(self, params: Tables) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("pairs are linear in their combinations, not in the codes")

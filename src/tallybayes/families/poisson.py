@@ -6,6 +6,7 @@ estimate under a Gamma prior. The factorials are the same for all classes and ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import left_of, per_column, quiet_log, totals, weighed_logs
-from tallybayes.core.tally import Counts
+from tallybayes.core.family import Counting, Family, left_of, per_column, quiet_log, totals, weighted_logs
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts
+from tallybayes.core.terms import Line
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
 
@@ -28,7 +31,7 @@ class Rates(Linear):
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(Family):
     """A rate of events, per class and column.
 
     Parameters
@@ -47,6 +50,15 @@ class Poisson:
 
     alpha: float | tuple[float, ...] = 1.0
     name: ClassVar[str] = "poisson"
+    kind: ClassVar[Kind] = "count"
+    reads: ClassVar[tuple[Kind, ...]] = ("count", "numeric")
+    textbook: ClassVar[tuple[Kind, ...]] = ("count",)
+    summary: ClassVar[type[Counts]] = Counts
+    least: ClassVar[float] = 0.0
+    by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+
+    def counted_by(self) -> Counting:
+        return "sums"
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return Counts(*kernels.event_sums(x, labels, n_classes, None))
@@ -92,7 +104,7 @@ class Poisson:
 
     def log_penalty(self, params: Rates) -> float:
         alpha = per_column(self.alpha, params.rate.shape[1])
-        return weighed_logs(alpha, quiet_log(params.rate) - params.rate)
+        return weighted_logs(alpha, quiet_log(params.rate) - params.rate)
 
     def linear(self, params: Rates) -> tuple[Array, Array]:
         return params.weights()
@@ -105,6 +117,9 @@ class Poisson:
 
     def joint_size(self, params: Rates) -> int:
         raise NotAvailableError("counts have no upper end, so their full joint has no finite number of parameters")
+
+    def terms(self, params: Rates, columns: Sequence[Column]) -> Iterator[tuple[int, Line]]:
+        return params.lines(columns)
 
 
 def _rates(count: Array, weight: Array, alpha: Array | float) -> Array:

@@ -6,6 +6,7 @@ yes-or-no for being zero and one for the others, to which a zero is a hole.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,15 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.tally import Counts, Index, Moments
-from tallybayes.errors import NotAvailableError
-from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.core.equality import ByValue
+from tallybayes.core.family import Counting, Family, Numbers
+from tallybayes.core.schema import Column, Kind
+from tallybayes.core.summaries import Counts, Index, Moments
+from tallybayes.core.terms import Normal, Spike
+from tallybayes.families.bernoulli import Bernoulli, Chances
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.families.lognormal import Lognormal
 
+LEAST_ZEROS = 0.05  # share of zeros from which on it is a candidate
 
-@dataclass(frozen=True)
-class Spiked:
+
+@dataclass(frozen=True, eq=False)
+class Spiked(ByValue):
     """How often a number is not zero, and the moments of those that are not."""
 
     other: Counts
@@ -40,6 +46,10 @@ class Spiked:
         """Re-index onto a larger set of classes."""
         return Spiked(self.other.align(classes, cells), self.rest.align(classes, cells))
 
+    def restrict(self, classes: Index, cells: Index) -> Spiked:
+        """The summary of some classes; the inverse of `align`."""
+        return Spiked(self.other.restrict(classes, cells), self.rest.restrict(classes, cells))
+
     def select(self, columns: NDArray[np.intp]) -> Spiked:
         """The summary of some columns."""
         return Spiked(self.other.select(columns), self.rest.select(columns))
@@ -50,16 +60,21 @@ class Spiked:
         return self.other.column_weight
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields by name, for the file."""
+        """What was counted, by name."""
         rest = {f"rest_{name}": array for name, array in self.rest.arrays().items()}
         return {**self.other.arrays(), **rest}
+
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None:
+        """Refuse a summary that is not one of such columns, or that no rows can have."""
+        self.other.check(n_classes, columns)
+        self.rest.check(n_classes, columns)
 
 
 @dataclass(frozen=True)
 class SpikedParameters:
     """Parameters of both families."""
 
-    other: Any
+    other: Chances
     rest: Normals
 
     def weighed(self, weights: Array) -> SpikedParameters:
@@ -68,7 +83,7 @@ class SpikedParameters:
 
 
 @dataclass(frozen=True)
-class ZeroInflated:
+class ZeroInflated(Family):
     """A spike at zero and a distribution of everything else, per class and column.
 
     Parameters
@@ -93,6 +108,27 @@ class ZeroInflated:
     alpha: float = 1.0
     var_smoothing: float = 1e-9
     name: ClassVar[str] = "zero_inflated"
+    kind: ClassVar[Kind] = "numeric"
+    reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
+    summary: ClassVar[type[Spiked]] = Spiked
+    has_spike: ClassVar[bool] = True
+
+    @classmethod
+    def usual(cls) -> ZeroInflated:
+        return cls("lognormal")
+
+    def suits(self, numbers: Numbers) -> bool:
+        return numbers.low >= 0 and numbers.zeros > LEAST_ZEROS
+
+    @property
+    def of_logs(self) -> bool:
+        return self.rest == "lognormal"
+
+    def counted_by(self) -> Counting:
+        return "spike"
+
+    def described(self) -> str:
+        return f"zero or {self.rest}"
 
     @property
     def _families(self) -> tuple[Bernoulli, Gaussian | Lognormal]:
@@ -104,11 +140,7 @@ class ZeroInflated:
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Spiked:
         spike, rest = self._families
         other, numbers = _split(x)
-        return self.summary(spike.tally(other, labels, n_classes), rest.tally(numbers, labels, n_classes))
-
-    def summary(self, other: Counts, rest: Moments) -> Spiked:
-        """The two parts, counted apart, as one."""
-        return Spiked(other, rest)
+        return Spiked(spike.tally(other, labels, n_classes), rest.tally(numbers, labels, n_classes))
 
     def estimate(self, summary: Spiked) -> SpikedParameters:
         spike, rest = self._families
@@ -131,12 +163,6 @@ class ZeroInflated:
     def log_base(self, x: NDArray[Any]) -> Array:
         return self._families[1].log_base(_split(x)[1])
 
-    def log_penalty(self, params: SpikedParameters) -> float:
-        return 0.0  # the smoothing is the mode of no fixed prior
-
-    def linear(self, params: SpikedParameters) -> tuple[Array, Array]:
-        raise NotAvailableError("a spike is not linear in x")
-
     def sample(self, params: SpikedParameters, codes: NDArray[Any], rng: np.random.Generator) -> Array:
         spike, rest = self._families
         other = spike.sample(params.other, codes, rng)
@@ -149,6 +175,16 @@ class ZeroInflated:
     def joint_size(self, params: SpikedParameters) -> int:
         spike, rest = self._families
         return spike.joint_size(params.other) * rest.joint_size(params.rest)
+
+    def terms(self, params: SpikedParameters, columns: Sequence[Column]) -> Iterator[tuple[int, Spike]]:
+        for j, column in enumerate(columns):
+            zero, other = params.other.no_and_yes(j)
+            nothing = np.zeros_like(zero)
+            rest = params.rest.term(column.name, j, self.of_logs)
+            yield (
+                j,
+                Spike(column.name, zero, other, rest or Normal(column.name, nothing, nothing, nothing, self.of_logs)),
+            )
 
 
 def _split(x: NDArray[Any]) -> tuple[Array, Array]:

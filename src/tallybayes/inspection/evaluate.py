@@ -55,11 +55,11 @@ def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evalu
 
     Examples
     --------
-    >>> from tallybayes import Settings, Tally, families
+    >>> from tallybayes import Settings, families, tally
     >>> from tallybayes.core.batch import Labels
     >>> from tallybayes.data.arrays import one_block
     >>> x, codes, family = np.array([[1.0], [2.0], [3.0], [7.0], [9.0]]), np.array([0, 0, 0, 1, 1]), families.Gaussian()
-    >>> model = Model(Settings({"gaussian": family}), Tally.of(x, codes, family))
+    >>> model = Model(Settings({"gaussian": family}), tally(x, codes, family))
     >>> leave_one_out(model, one_block("gaussian", model.schema, x, Labels.hard(codes.astype(np.int32))))
     Evaluation(leave-one-out, 5 rows: accuracy 0.6000, log loss 14.4175, ECE 0.4000)
     """
@@ -93,12 +93,12 @@ def k_fold(
 
     Examples
     --------
-    >>> from tallybayes import Settings, Tally, families
+    >>> from tallybayes import Settings, families, tally
     >>> from tallybayes.core.batch import Labels
     >>> from tallybayes.data.arrays import one_block
     >>> codes, family = np.repeat([0, 1], 50), families.Gaussian()
     >>> x = np.random.default_rng(0).normal(size=(100, 2)) + 3.0 * codes[:, None]
-    >>> model = Model(Settings({"gaussian": family}), Tally.of(x, codes, family))
+    >>> model = Model(Settings({"gaussian": family}), tally(x, codes, family))
     >>> k_fold(model, one_block("gaussian", model.schema, x, Labels.hard(codes.astype(np.int32))))
     Evaluation(5-fold, 100 rows: accuracy 0.9600, log loss 0.0772, ECE 0.0340)
     """

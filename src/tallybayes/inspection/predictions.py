@@ -133,7 +133,7 @@ def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
 
     from tallybayes.data import arrow
 
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
+    places = model.tally.places
     rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
     columns = _columns(model, rows, answers, arrow.labels(model.schema.classes))
     return pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)

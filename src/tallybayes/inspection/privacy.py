@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import Column, Schema
-from tallybayes.core.tally import Block, Counts, Moments, Tally
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Counts, Moments
+from tallybayes.core.tally import Block, Tally
 from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.families import DOCUMENTS
+from tallybayes.families import family_of
 from tallybayes.families.zero_inflated import Spiked
 
 Bounds = Mapping[str, tuple[float, float]]
@@ -101,9 +102,9 @@ def release(
 
     Examples
     --------
-    >>> from tallybayes import Tally
+    >>> from tallybayes import tally
     >>> rows = {"age": [31.0, 45.0, 62.0, 38.0], "smokes": [True, False, True, False], "ill": ["no", "no", "yes", "no"]}
-    >>> release(Tally.of(rows, target="ill"), 1.0, bounds={"age": (0, 120)}).n_queries
+    >>> release(tally(rows, target="ill"), 1.0, bounds={"age": (0, 120)}).n_queries
     5
     """
     if tally.is_empty:
@@ -119,9 +120,20 @@ def release(
     return Release(found, math.inf if epsilon is None else epsilon, delta, n_queries, mechanism)
 
 
-def private(tally: Tally, *args: Any, **options: Any) -> Tally:
-    """The tally of a `release`."""
-    return release(tally, *args, **options).tally
+def private(tally: Tally, epsilon: float | None, delta: float = 0.0, **options: Any) -> Tally:
+    """Return a tally that may be shown: with noise of differential privacy on everything that was counted.
+
+    The parameters are those of `release`, which also returns what it cost; its text describes what it does and does
+    not protect.
+
+    Examples
+    --------
+    >>> from tallybayes import private, tally
+    >>> ages = tally({"age": [31.0, 45.0, 62.0], "ill": ["no", "no", "yes"]}, "ill")
+    >>> private(ages, None, min_cell=2).class_weight
+    array([2., 1.])
+    """
+    return release(tally, epsilon, delta, **options).tally
 
 
 def _check(epsilon: float | None, delta: float, min_cell: float, most_weight: float) -> None:
@@ -170,7 +182,7 @@ class Plan:
         if isinstance(summary, Spiked):
             return 5
         if isinstance(summary, Counts):
-            return 1 if summary.n_levels is not None or _is_bag(name) else 2
+            return 1 if summary.n_levels is not None or family_of(name).is_document else 2
         raise NotAvailableError(f"a tally of {name} has products of columns, for which no noise is implemented")
 
     def noised(self, noise: Noise) -> Tally:
@@ -196,7 +208,7 @@ class Plan:
         assert isinstance(summary, Counts)
         high = np.maximum(np.abs(ranges).max(axis=1), 0.0)
         count = _positive(np.stack([noise(c, h) for c, h in zip(summary.count.T, high, strict=True)], axis=1))
-        if _is_bag(name):  # its columns have the weight of the class
+        if family_of(name).is_document:  # its columns have the weight of the class
             return replace(summary, count=count, weight=class_weight[:, None])
         return replace(summary, count=count, weight=_positive(noise(summary.weight, 1.0)))
 
@@ -209,7 +221,8 @@ class Plan:
         low, high = map(float, self.bounds[column.name])
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise SettingError(f"the bounds of column {column.name!r} must be two rising numbers, not {(low, high)}")
-        if block == "lognormal" or column.name in self.logs:
+        reads_logs = family_of(block)().of_logs  # by its usual settings: a tally has no others
+        if reads_logs or column.name in self.logs:
             if low <= 0:
                 raise SettingError(f"column {column.name!r} is read by its logarithm: its lower bound must be above 0")
             return math.log(low), math.log(high)
@@ -235,10 +248,6 @@ def _moments(summary: Moments, ranges: Array, noise: Noise) -> Moments:
     mean = np.clip(np.divide(first, weight, out=np.zeros_like(first), where=some), -half, half)
     m2 = np.clip(second - weight * mean**2, 0.0, weight * half**2)
     return Moments(np.where(some, weight, 0.0), np.where(some, mean + middle, 0.0), np.where(some, m2, 0.0))
-
-
-def _is_bag(block: str) -> bool:
-    return block.split(":")[0] in DOCUMENTS
 
 
 def _positive(values: Array) -> Array:
@@ -269,7 +278,7 @@ def _suppressed(tally: Tally, min_cell: float) -> Tally:
         count, widths = np.concatenate(parts, axis=1), np.array(n_levels, dtype=np.int64)
         right = np.array(n_right, dtype=np.int64) if n_right else None
         blocks[name] = Block(block.columns, Counts(count, _by_column(count, widths), widths, right))
-    return Tally(Schema(tuple(columns), tally.schema.classes), tally.class_weight, blocks)
+    return Tally(replace(tally.schema, columns=tuple(columns)), tally.class_weight, blocks)
 
 
 def _without_rare(column: Column, cells: Array, min_cell: float) -> tuple[Array, Column]:

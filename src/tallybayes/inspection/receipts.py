@@ -33,7 +33,7 @@ class Receipt:
             tuple(np.bincount(labels.codes, minlength=n_classes).tolist()),
             _listed(labels.class_weight(n_classes)),
             _listed(before.class_weight),
-            _listed(after.class_weight),
+            _left(before, after),
         )
 
     @classmethod
@@ -42,9 +42,9 @@ class Receipt:
         return cls(
             before.schema.classes,
             tuple(rows.get(label, 0) for label in before.schema.classes),
-            _listed(before.class_weight - after.class_weight),
+            tuple(b - a for b, a in zip(_listed(before.class_weight), _left(before, after), strict=True)),
             _listed(before.class_weight),
-            _listed(after.class_weight),
+            _left(before, after),
         )
 
     def __str__(self) -> str:
@@ -60,6 +60,12 @@ class Receipt:
             str(label): {"rows": n, "weight": w, "before": b, "after": a}
             for label, n, w, b, a in zip(self.classes, self.rows, self.weight, self.before, self.after, strict=True)
         }
+
+
+def _left(before: Tally, after: Tally) -> tuple[float, ...]:
+    """What the classes of before weigh after; one whose last row was taken back is there no more."""
+    left = dict(zip(after.schema.classes, _listed(after.class_weight), strict=True))
+    return tuple(left.get(label, 0.0) for label in before.schema.classes)
 
 
 def _listed(values: Array) -> tuple[float, ...]:

@@ -1,25 +1,23 @@
-"""Which distribution a column has: the one whose leave-one-out evidence foretells the classes best."""
+"""Which distribution a column has: the one whose leave-one-out evidence predicts the classes best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tallybayes.core.batch import Array, Codes, Labels, Matrix, columns_of
+from tallybayes.core.family import Numbers
 from tallybayes.core.tally import Tally
-from tallybayes.families import Binned, Family, Kernel, ZeroInflated
-from tallybayes.families.binned import partition_cost
-
-BANDWIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)
-STRENGTHS = (2.0, 8.0, 32.0, 128.0)
+from tallybayes.families import FAMILIES, Family
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The family of one column, and how well it foretells the classes alone."""
+    """The family of one column, and how well it predicts the classes alone."""
 
     family: Family
     loss: float  # nats a row, leave-one-out
@@ -30,18 +28,8 @@ class Choice:
     def reason(self) -> str:
         """For people."""
         if not self.runner_up:
-            return described(self.family)
-        return f"{described(self.family)} (log loss alone {self.loss:.4f}; {self.runner_up} {self.runner_up_loss:.4f})"
-
-
-def described(family: Any) -> str:
-    """A family of one column in a few words."""
-    if isinstance(family, Kernel):
-        width = float(np.ravel(family.bandwidth)[0])
-        return f"kernel {width:g} bin{'' if width == 1 else 's'} wide" if width else "every bin by itself"
-    if isinstance(family, ZeroInflated):
-        return "zero or lognormal"
-    return str(family.name)
+            return self.family.described()
+        return f"{self.family.described()} (log loss alone {self.loss:.4f}; {self.runner_up} {self.runner_up_loss:.4f})"
 
 
 @dataclass(frozen=True)
@@ -87,44 +75,29 @@ class Trial:
         return float((self.times * losses).sum() / self.times.sum())
 
 
-def candidates(low: float, zeros: float) -> list[str]:
-    """The families that suit a number of at least ``low`` of which a share is zero."""
-    names = ["kernel", "binned", "gaussian"]
-    if low > 0:
-        names.append("lognormal")
-    if low >= 0:
-        names.append("exponential")
-    if low >= 0 and zeros > 0.05:
-        names.append("zero_inflated")
-    return names
+def candidates(numbers: Numbers, families: Mapping[str, Family]) -> list[str]:
+    """The families that suit a numeric column, by name."""
+    return [name for name, family in families.items() if family.suits(numbers)]
+
+
+def counted_as(family: Family | type[Family]) -> str:
+    """The block that a family's columns are counted in at first: families of bins share their fine counts."""
+    return next(each.name for each in FAMILIES.values() if each.in_bins) if family.in_bins else family.name
 
 
 def choose(judge: Judge, tally: Tally, column: int, names: list[str], families: Mapping[str, Family]) -> Choice:
-    """Return the best of some families, by name, for one column of the schema."""
+    """Return the best of some families, by name, for one column of the schema; of equal ones the first."""
     tried = []
     for name in names:
-        block = "kernel" if name == "binned" else name  # both read the same fine counts
+        block = counted_as(families[name])
         place = list(tally.blocks[block].columns).index(column)
         summary: Any = tally.blocks[block].summary.select(np.array([place]))
         trial = judge.of_column(columns_of(judge.blocks[block].x, [place]))
-        family = _with_settings(families[name], trial, summary)
-        loss = trial.loss(family, summary)
-        if isinstance(family, Binned):  # leave-one-out keeps the partition, which all rows had a say in
-            loss += partition_cost(family.estimate(summary).n_groups[0], float(summary.weight.sum()))
-        tried.append((loss, family))
+        family = families[name].tuned(summary, partial(trial.loss, summary=summary))
+        tried.append((trial.loss(family, summary) + family.choice_cost(summary), family))
     tried.sort(key=lambda each: each[0])
     loss, best = tried[0]
     others = [(other, f) for other, f in tried[1:] if f.name != best.name]
     if not others:
         return Choice(best, loss)
-    return Choice(best, loss, described(others[0][1]), others[0][0])
-
-
-def _with_settings(family: Any, trial: Trial, summary: Any) -> Family:
-    """A family with the settings that do best: first how smooth, then how strongly pooled."""
-    if family.name == "kernel":
-        widths = BANDWIDTHS if int(summary.n_levels[0]) > 3 else (0.0,)
-        family = min((replace(family, bandwidth=h) for h in widths), key=lambda f: trial.loss(f, summary))
-    if family.name in ("kernel", "binned", "hierarchical"):
-        family = min((replace(family, strength=s) for s in STRENGTHS), key=lambda f: trial.loss(f, summary))
-    return family
+    return Choice(best, loss, others[0][1].described(), others[0][0])

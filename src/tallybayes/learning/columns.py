@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tallybayes.core.batch import Array, every_nth
+from tallybayes.core.family import Numbers
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
-from tallybayes.data.inference import FAMILY_OF_KIND
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import FAMILIES, Family, Gaussian, Hierarchical
+from tallybayes.families import FAMILIES, Family, Hierarchical, numeric_families, textbook_family
 from tallybayes.learning.bins import fine_edges
-from tallybayes.learning.candidates import Choice, Judge, candidates, choose, described
+from tallybayes.learning.candidates import Choice, Judge, candidates, choose, counted_as
 from tallybayes.learning.evidence import JUDGED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
-from tallybayes.learning.textbook import NUMERIC, Given, given_families
+from tallybayes.learning.textbook import Given, given_families
 
 
 def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading:
     """Choose the family of every column and count the rows by it."""
-    trials, numeric = _Trials.of(batch, given_families(batch.schema, base, options)), _numeric(base)
+    numeric = _numeric(base)
+    trials = _Trials.of(batch, given_families(batch.schema, base, options), numeric)
     tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
     tally = count(rows, counting, options.n_jobs)
@@ -54,40 +54,42 @@ class _Trials:
     names: Mapping[int, list[str]]  # families to be tried, by position
 
     @classmethod
-    def of(cls, batch: TableBatch, given: Given) -> _Trials:
-        known = {name: _on_its_own(family) for name, family in given.families.items()}
+    def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family]) -> _Trials:
+        fixed = {name: family.alone() for name, family in given.families.items()}
         columns: list[Column] = []
         settled: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
             if column.kind != "ignored":
-                if column.name in known:
-                    settled[column.name] = known[column.name]
+                if column.name in fixed:
+                    settled[column.name] = fixed[column.name]
                 elif column.kind == "numeric":
-                    names[p] = _tried(batch, column, given.numeric)
+                    names[p] = _tried(batch, column, given.numeric, numeric)
                 elif column.kind not in ("category", "boolean"):
-                    settled[column.name] = FAMILIES[FAMILY_OF_KIND[column.kind]]()
+                    settled[column.name] = FAMILIES[textbook_family(column.kind)]()
                 elif given.category is not None:
                     settled[column.name] = given.category
                 else:
-                    names[p] = ["hierarchical"]
-            columns.append(_with_fine_edges(batch, column, settled.get(column.name), names.get(p, [])))
+                    names[p] = [Hierarchical.name]
+            known = [settled[column.name]] if column.name in settled else [FAMILIES[name] for name in names.get(p, [])]
+            in_bins = column.kind == "numeric" and any(family.in_bins for family in known)
+            columns.append(replace(column, edges=fine_edges_of(batch, column)) if in_bins else column)
         return cls(tuple(columns), settled, names)
 
     def places(self) -> dict[str, list[int]]:
         """The columns of every block that is counted."""
         found: dict[str, list[int]] = {}
         for p, names in self.names.items():
-            for name in dict.fromkeys(map(_counted_as, names)):
+            for name in dict.fromkeys(counted_as(FAMILIES[name]) for name in names):
                 found.setdefault(name, []).append(p)
         for p, column in enumerate(self.columns):
             if column.name in self.settled:
-                found.setdefault(block_of(column, _counted_as(self.settled[column.name].name)), []).append(p)
+                found.setdefault(block_of(column, counted_as(self.settled[column.name])), []).append(p)
         return found
 
     def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
         """The families that count the blocks."""
-        found: dict[str, Family] = {"hierarchical": Hierarchical(), **numeric}
+        found: dict[str, Family] = {Hierarchical.name: Hierarchical(), **numeric}
         for column in self.columns:
             if column.name in self.settled:
                 family = self.settled[column.name]
@@ -95,22 +97,17 @@ class _Trials:
         return found
 
 
-def _tried(batch: TableBatch, column: Column, numeric: str) -> list[str]:
-    """The families to try for a number."""
-    if numeric != "auto":
-        return [numeric]
+def _tried(batch: TableBatch, column: Column, chosen: str, families: Mapping[str, Family]) -> list[str]:
+    """The families to try for a numeric column."""
+    if chosen != "auto":
+        return [chosen]
     values = batch.table.columns[column.name]
     numbers = np.asarray(values.numbers(0, len(values)), dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     if len(numbers) == 0 or numbers.min() == numbers.max():
-        return ["gaussian"]  # which takes a constant for no evidence
-    return candidates(float(numbers.min()), float((numbers == 0).mean()))
-
-
-def _with_fine_edges(batch: TableBatch, column: Column, settled: Family | None, names: list[str]) -> Column:
-    """The column with the edges of its fine bins, if a family reads it in bins."""
-    binned = {"kernel", "binned"} & {*names, getattr(settled, "name", "")}
-    return replace(column, edges=fine_edges_of(batch, column)) if binned and column.kind == "numeric" else column
+        return [textbook_family("numeric")]  # which takes a constant for no evidence
+    seen = Numbers(float(numbers.min()), float(numbers.max()), float((numbers == 0).mean()))
+    return candidates(seen, families)
 
 
 def fine_edges_of(batch: TableBatch, column: Column) -> tuple[float, ...]:
@@ -119,37 +116,29 @@ def fine_edges_of(batch: TableBatch, column: Column) -> tuple[float, ...]:
     return fine_edges(values.numbers(0, len(values)))
 
 
-def _read(column: Column, family: Any, choice: Choice | None) -> Column:
+def _read(column: Column, family: Family | None, choice: Choice | None) -> Column:
     """The column with its bins, if it is read in bins, and the reason of its family."""
-    binned = family is not None and family.name in ("kernel", "binned")
+    binned = family is not None and family.in_bins
     reason, lasting = column.reason, column.lasting
     if choice is not None and column.kind == "numeric" and not reason.startswith("constant"):
-        reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {described(choice.family)}"
+        reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
     return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
 
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     """Some columns of a block that was counted for all that might want it."""
-    block = tally.blocks[_counted_as(name)]
+    block = tally.blocks[name if ":" in name else counted_as(FAMILIES[name])]
     order = [list(block.columns).index(p) for p in places]
     return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
 
 
 def _fine_counts(tally: Tally, column: int) -> Array:
-    return np.asarray(_taken(tally, "kernel", [column]).summary.count.T)  # type: ignore[attr-defined]
-
-
-def _counted_as(name: str) -> str:
-    """The block that a family's columns are counted in at first: bins, merged or not, have the same fine counts."""
-    return "kernel" if name == "binned" else name
+    name = next(name for name, family in FAMILIES.items() if family.in_bins)
+    return np.asarray(_taken(tally, name, [column]).summary.count.T)  # type: ignore[attr-defined]
 
 
 def _numeric(base: Settings) -> dict[str, Family]:
-    """The families of numbers, with what the user said of the normal one."""
-    gaussian = base.families.get("gaussian")
-    return {**NUMERIC} if gaussian is None else {**NUMERIC, "gaussian": _on_its_own(gaussian)}
-
-
-def _on_its_own(family: Family) -> Family:
-    """The family with a floor for each column: leaving a row out of one column then does not change another."""
-    return replace(family, floor="own") if isinstance(family, Gaussian) else family
+    """The families of numbers, with the user's settings of the textbook one."""
+    name = textbook_family("numeric")
+    chosen = base.families.get(name)
+    return numeric_families() | ({} if chosen is None else {name: chosen.alone()})

@@ -98,10 +98,10 @@ def learn(
 
     Examples
     --------
-    >>> from tallybayes import Settings, families
+    >>> from tallybayes import Settings, families, tally
     >>> from tallybayes.data.arrays import one_block
     >>> x, family = np.array([[0.0], [9.0], [0.4], [0.6], [9.2], [8.8]]), families.Gaussian(0.01)
-    >>> start = Model(Settings({"gaussian": family}), Tally.of(x[:2], ["low", "high"], family))
+    >>> start = Model(Settings({"gaussian": family}), tally(x[:2], ["low", "high"], family))
     >>> codes = np.array([1, 0, -1, -1, -1, -1], dtype=np.int32)  # classes are in alphabetical order
     >>> found = learn(start, one_block("gaussian", start.schema, x, Labels.hard(codes)))
     >>> found.converged, found.model.parameters["gaussian"].mean.round(3).tolist()

@@ -134,6 +134,8 @@ def left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], 
     assert sample.labels.codes is not None
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
     for here, said in evidence_without(model, replace(sample, schema=model.schema, places=places)):
-        evidence[here] = said[:, :, list(used)]
+        said = said[:, :, list(used)]
+        # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
+        evidence[here] = said - said[np.arange(len(said)), sample.labels.codes[here]][:, None]
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
     return LeftOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)

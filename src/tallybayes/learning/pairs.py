@@ -75,6 +75,7 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch) -> Grid | None:
     """The columns that can be paired, as pairs tell their values apart; None where there are none."""
     assert sample.labels is not None
     parts = [part for p, column in enumerate(read.model.schema.columns) if (part := _part(read, batch, p, column))]
+    parts.sort(key=lambda part: part.name)  # so that the order of the columns makes no difference
     if not parts:
         return None
     seen: dict[str, NDArray[np.int32]] = {}
@@ -95,9 +96,9 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
 def _found(grid: Grid, weighted: Weighted, most: int) -> list[Candidate]:
     """The pairs of the most telling columns that promise to gain something."""
     alone = _alone_losses(weighted)
-    telling = sorted(range(len(grid.parts)), key=lambda i: alone[grid.parts[i].name])[:MOST_COLUMNS]
+    telling = sorted(range(len(grid.parts)), key=lambda i: (alone[grid.parts[i].name], i))[:MOST_COLUMNS]
     found = screened(grid, weighted.rows.log_posterior(weighted.weights), sorted(telling), most)
-    # In the order of the columns, so that tables in which the same pairs tell can be added.
+    # In the order of the names, so that tables in which the same pairs tell can be added.
     return sorted(found, key=lambda c: (c.left, c.right))
 
 
@@ -188,6 +189,6 @@ class _Pairs:
             return tally
         chosen, first = self.model.tally.select(names), len(tally.schema.columns)
         schema = Schema((*tally.schema.columns, *chosen.schema.columns), tally.schema.classes)
-        block = chosen.blocks["pair"]
+        block = chosen.blocks[Pair.name]
         pairs = Block([first + c for c in block.columns], block.summary)
-        return Tally(schema, tally.class_weight, {**tally.blocks, "pair": pairs})
+        return Tally(schema, tally.class_weight, {**tally.blocks, Pair.name: pairs})

@@ -66,11 +66,11 @@ def estimate_prior(
 
     Examples
     --------
-    >>> from tallybayes import Settings, Tally, families
+    >>> from tallybayes import Settings, families, tally
     >>> from tallybayes.data.arrays import one_block
     >>> rng, family = np.random.default_rng(0), families.Gaussian()
     >>> x = rng.normal(size=(200, 1)) + np.repeat([[0.0], [3.0]], 100, axis=0)
-    >>> model = Model(Settings({"gaussian": family}), Tally.of(x, ["ham"] * 100 + ["spam"] * 100, family))
+    >>> model = Model(Settings({"gaussian": family}), tally(x, ["ham"] * 100 + ["spam"] * 100, family))
     >>> mailbox = rng.normal(size=(1000, 1)) + np.repeat([[0.0], [3.0]], [900, 100], axis=0)
     >>> shift = estimate_prior(model, one_block("gaussian", model.schema, mailbox))
     >>> round(shift.prior["spam"], 1), shift.converged

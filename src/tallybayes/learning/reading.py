@@ -14,8 +14,6 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import EvidenceWeights, Settings
 
-BY_COLUMN = ("alpha", "strength", "bandwidth")  # settings that a block may have one of for each column
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -63,6 +61,6 @@ def joined(families: list[Any]) -> Family:
     lists = {
         f.name: tuple(float(np.ravel(getattr(each, f.name))[0]) for each in families)
         for f in fields(first)
-        if f.name in BY_COLUMN and first.name != "zero_inflated"
+        if f.name in first.by_column
     }
     return replace(first, **lists) if lists else first

@@ -13,7 +13,6 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import DOCUMENTS
 from tallybayes.learning.columns import read_columns
 from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, left_out
 from tallybayes.learning.options import Options
@@ -58,8 +57,9 @@ def _weighted(read: Reading, batch: TableBatch, base: Settings, options: Options
         return read.noted(f"{plural(batch.n_rows, 'row')}: too few to learn weights from")
     columns = read.model.schema.columns
     # A document is one thing: its evidence is that of all its columns, and has one weight.
-    blocks = read.model.tally.blocks.items()
-    used = [p for name, b in blocks for p in (b.columns[:1] if name in DOCUMENTS else b.columns)]
+    blocks, families = read.model.tally.blocks.items(), read.model.settings.families
+    used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
+    used.sort(key=lambda p: columns[p].name)  # so that the order of the columns makes no difference
     names, texts = [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
     cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
     sample = every_nth(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
 from tallybayes.core.schema import Column
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.families import Pair
 from tallybayes.families.binned import coarse_edges, partition
@@ -131,7 +131,7 @@ def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: in
 
     threads = threads_for(len(tried) * len(seen) * n_classes, None)
     parts = map_rows(judged, len(tried), max(1, -(-len(tried) // (4 * threads))), threads)
-    best_first = sorted((c for part in parts for c in part), key=lambda c: -c.gain)
+    best_first = sorted((c for part in parts for c in part), key=lambda c: (-c.gain, c.left, c.right))
     return best_first[:asked]
 
 

@@ -11,34 +11,8 @@ from tallybayes.core.schema import Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
-from tallybayes.families import (
-    FAMILIES,
-    Bernoulli,
-    Binned,
-    Categorical,
-    Complement,
-    Exponential,
-    Gaussian,
-    Hierarchical,
-    Kernel,
-    Lognormal,
-    Multinomial,
-    Poisson,
-    ZeroInflated,
-)
+from tallybayes.families import Categorical, Gaussian, Hierarchical, Multinomial, Poisson, family_of, numeric_families
 from tallybayes.learning.options import Options
-
-# The families that a number may have, with their usual settings.
-NUMERIC: dict[str, Family] = {
-    "gaussian": Gaussian(ignore_constants=True, floor="own"),
-    "kernel": Kernel(),
-    "binned": Binned(),
-    "lognormal": Lognormal(),
-    "exponential": Exponential(),
-    "zero_inflated": ZeroInflated("lognormal"),
-}
-TEXT_ALPHA = {"multinomial": 1.0, "bernoulli": 1.0, "complement": 0.1}  # usual pseudocounts of words
-DOCUMENTS: dict[str, Any] = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
 
 
 def textbook_settings(schema: Schema, options: Options, alpha: float | None = None) -> Settings:
@@ -53,7 +27,7 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
         return tuple(float(alphas.get(name, 1.0)) for name in names) if alphas else general
 
     families: dict[str, Family] = {
-        **NUMERIC,
+        **numeric_families(),
         "gaussian": Gaussian(float(options.var_smoothing), options.variance, ignore_constants=True),
         "categorical": Categorical(pseudocount("categorical"), options.unseen, float(options.min_count)),
         "poisson": Poisson(pseudocount("poisson")),
@@ -63,7 +37,7 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
     for block, at in places.items():
         column = schema.columns[at[0]]
         if column.kind == "text":
-            families[block] = _document(block.split(":")[0], options.given_alpha(column.name), options.idf)
+            families[block] = _document(family_of(block), options.given_alpha(column.name), options.idf)
     return Settings({name: families[name] for name in places}, options.prior, float(options.prior_alpha))
 
 
@@ -71,17 +45,18 @@ def settings_of_tally(tally: Tally, options: Options) -> Settings:
     """How a tally is read where nothing is known of how it came about: families with their usual settings."""
     settings, given = textbook_settings(tally.schema, options), options.overrides.family
     for block, columns in tally.places.items():
-        for name in (tally.schema.columns[p].name for p in columns):
-            if given.get(name, block.split(":")[0]) != block.split(":")[0]:
-                raise SchemaError(f"column {name!r} was counted as {block.split(':')[0]}, not as {given[name]}")
-    usual = {name: NUMERIC.get(name) or FAMILIES[name.split(":")[0]]() for name in tally.blocks}
+        for column in (tally.schema.columns[p] for p in columns):
+            asked = family_of(given[column.name]).reader(column.kind) if column.name in given else None
+            if asked not in (None, family_of(block).name):
+                raise SchemaError(f"column {column.name!r} was counted as {family_of(block).name}, not as {asked}")
+    usual = {name: family_of(name).usual() for name in tally.blocks}
     return replace(settings, families={name: settings.families.get(name, family) for name, family in usual.items()})
 
 
-def _document(name: str, alpha: float | None, idf: bool) -> Family:
+def _document(family: Any, alpha: float | None, idf: bool) -> Family:
     """The family of the words of a text."""
-    extra = {"idf": True} if idf and name != "bernoulli" else {}
-    return DOCUMENTS[name](TEXT_ALPHA[name] if alpha is None else alpha, **extra)
+    extra = {"idf": True} if idf and family.is_document else {}
+    return family(family.text_alpha if alpha is None else alpha, **extra)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

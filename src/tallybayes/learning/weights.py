@@ -19,7 +19,6 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import DOCUMENTS
 from tallybayes.learning.evidence import LeftOut, losses_of
 from tallybayes.learning.options import Weights
 from tallybayes.learning.reading import Reading
@@ -156,7 +155,8 @@ def with_weights(read: Reading, weighted: Weighted) -> Reading:
 def column_weights(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
     """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
     found = dict(zip(names, weights[1:].tolist(), strict=False))
-    for name in DOCUMENTS & set(model.tally.blocks):
-        columns = [model.schema.columns[p].name for p in model.tally.blocks[name].columns]
-        found |= dict.fromkeys(columns, found[columns[0]])
-    return found
+    for name, block in model.tally.blocks.items():
+        if model.settings.families[name].is_document:
+            columns = [model.schema.columns[p].name for p in block.columns]
+            found |= dict.fromkeys(columns, found[columns[0]])
+    return {name: found[name] for name in model.schema.names if name in found}

@@ -19,7 +19,8 @@ from tallybayes.core.batch import Array, Batch, Documents, Encoded, Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Counts, count
+from tallybayes.core.summaries import Counts
+from tallybayes.core.tally import count
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.words import Counted, count_words
 from tallybayes.errors import DataError, ModelFileError, UnlearnError
@@ -131,7 +132,7 @@ def empty() -> Model:
 def rows(documents: Iterable[str], labels: Sequence[str]) -> Batch:
     """Documents as labelled rows with a vocabulary of their own; tokenised as they come."""
     counted = _counted(documents)
-    schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES)
+    schema = Schema((replace(COLUMN, levels=counted.words),), CLASSES, declared=CLASSES)
     codes = np.array([CLASSES.index(label) for label in labels], dtype=np.int32)
     return Batch(schema, {BLOCK: Encoded([0], counted.documents)}, len(labels), Labels.hard(codes))
 
@@ -150,12 +151,14 @@ def learn(model: Model, documents: Sequence[str], label: str) -> Model:
 
 def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
     """The filter without these messages; tokens that occurred in no other message are gone."""
+    declared = replace(model.schema, declared=CLASSES)  # ham and spam stay, even without a message
     try:
-        less = model.unlearn(rows(documents, [label] * len(documents)))
+        return replace(model, tally=replace(model.tally, schema=declared)).unlearn(
+            rows(documents, [label] * len(documents))
+        )
     except UnlearnError:
         which = "this message was" if len(documents) == 1 else "some of these messages were"
         raise UnlearnError(f"{which} not learned as {label}, so nothing was changed") from None
-    return replace(less, tally=less.tally.trimmed())
 
 
 def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:

@@ -57,8 +57,8 @@ def make(
     """
     if method not in ("leave-one-out", "test"):
         raise SettingError(f"method must be 'leave-one-out' or 'test', not {method!r}")
-    target = target or getattr(model, "_target", None)
     rows, core = rows_with_labels(model, data), model_of(model)
+    target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
     scorer, parts = _scorer(core)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.schema import Column, Level
-from tallybayes.export.portable import Bag, ByLevel, ByPair, Ellipsoid, Scorer, Text, names_of
+from tallybayes.core.terms import Bag, ByLevel, ByPair, Ellipsoid, Text, names_of
+from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
 
 MOST_LEVELS = 100  # that are listed; of more, the most frequent are suggested

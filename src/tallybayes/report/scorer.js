@@ -139,6 +139,26 @@ const tallybayes = (() => {
     return term.binary ? found.map(([token]) => [token, 1]) : found;
   }
 
+  // An expression becomes a function from x to K numbers; what is the same for all classes is a single one.
+  function expression(given) {
+    if (given === "x") return (x) => [x];
+    if (typeof given[0] !== "string" || !OPERATIONS[given[0]]) {
+      const constants = numbers(given);
+      return () => constants;
+    }
+    const [combine, parts] = [OPERATIONS[given[0]], given.slice(1).map(expression)];
+    return (x) => {
+      const values = parts.map((part) => part(x));
+      const n = Math.max(...values.map((each) => each.length));
+      return Array.from({ length: n }, (_, k) => combine(values.map((each) => each[k % each.length])));
+    };
+  }
+  const OPERATIONS = {
+    add: (values) => values.reduce((a, b) => a + b),
+    mul: (values) => values.reduce((a, b) => a * b),
+    log: (values) => Math.log(values[0]),
+  };
+
   // Each kind of term becomes a function from a row to K scores, or to null where it adds nothing.
   const TERMS = {
     levels(term) {
@@ -180,6 +200,13 @@ const tallybayes = (() => {
     line(term) {
       const [slope, offset] = [numbers(term.slope), numbers(term.offset)];
       return (row) => (isMissing(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
+    },
+    formula(term) {
+      const says = expression(term.expression);
+      return (row) => {
+        const value = row[term.column];
+        return hole(value) || (term.above !== null && !(value > term.above)) ? null : says(value);
+      };
     },
     bag(term) {
       const slopes = table(term.slopes);

@@ -1,4 +1,4 @@
-"""The body of a request: read within limits, and parsed; the answer as JSON or HTML."""
+"""The body of a request: read within limits, and parsed; responses as JSON or HTML."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +109,7 @@ def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]
 def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
     batch = labelled_of(model, table, body, new_levels=True)
-    less = model.unlearn(batch)
-    changed = replace(less, tally=less.tally.trimmed())
+    changed = model.unlearn(batch)
     if not changed.tally.class_weight.any():
         raise UnlearnError("nothing would be left of the model")
     assert batch.labels is not None

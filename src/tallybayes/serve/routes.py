@@ -1,4 +1,4 @@
-"""The routes of the service in one table: `ROUTES` says what there is, `Handlers` what each does."""
+"""The routes of the service in one table, `ROUTES`, and the `Handlers` that they call."""
 
 from __future__ import annotations
 

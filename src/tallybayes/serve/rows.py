@@ -67,7 +67,7 @@ def _kind(value: Any) -> str:
 
 def places_of(model: Model) -> dict[str, Sequence[int]]:
     """Which columns each block reads."""
-    return {name: block.columns for name, block in model.tally.blocks.items()}
+    return model.tally.places
 
 
 def batch_of(model: Model, table: Table) -> TableBatch:
@@ -84,7 +84,7 @@ def known(model: Model, table: Table) -> Table:
     if extra := [name for name in table.columns if name not in have]:
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise DataError(f"the model was not trained with {listed(extra)}; its columns are {some}")
-    if bag := [names[p] for p in places_of(model).get("multinomial", ())]:
+    if bag := [model.schema.columns[p].name for p in model.bag]:
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
 
@@ -111,7 +111,7 @@ def labelled_of(
     values = objects(labels)
     if new_classes:
         schema = Schema(schema.columns, tuple(united(schema.classes, tuple(distinct(values).tolist()))))
-    if new_levels:  # also to unlearn: rows with an unseen level were never learned, which the tally says
+    if new_levels:  # also to unlearn: rows with an unseen level were never learned; the tally refuses them
         schema = Schema(grown(schema.columns, table), schema.classes)
     codes = encode_labels(values, objects(schema.classes))
     weights = None if weight is None else np.array(weight, dtype=np.float64)

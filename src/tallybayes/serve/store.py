@@ -31,8 +31,7 @@ class Loaded:
     @property
     def target(self) -> str | None:
         """The column of labels in training."""
-        target = self.saved.fitted.get("_target") if self.saved is not None else None
-        return target if isinstance(target, str) else None
+        return self.model.provenance.target
 
 
 @dataclass

@@ -7,8 +7,8 @@ and the schema and the settings as JSON. Loading checks everything before it is 
 from __future__ import annotations
 
 import json
-import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +24,12 @@ from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.scatter import Scatter
 from tallybayes.core.schema import Column, NumberedColumns, Schema, amount, plural
 from tallybayes.core.settings import EvidenceWeights, Settings, WordWeights
-from tallybayes.core.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.core.summaries import Counts, Moments
+from tallybayes.core.tally import Block, Tally
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.atomic import replacing
-from tallybayes.errors import ModelFileError, SettingError, TallybayesError
+from tallybayes.data.labels import class_array
+from tallybayes.errors import ModelFileError, SchemaError, SettingError
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
 from tallybayes.inspection.evaluate import Bin, CalibrationReport, Evaluation, Interval
@@ -36,10 +38,15 @@ from tallybayes.learning.options import EM
 from tallybayes.storage import legacy
 from tallybayes.storage.records import Decoder, Encoder
 
-VERSION = 1
+VERSION = 2
 FORMAT = "tallybayes"
+LABELS = r"\|[bO]1?|[<>|][iu][1248]|[<>][f][248]|[<>]U\d{1,9}"  # the types that labels may have
 MOST_HEADER = 100_000_000  # bytes; the container's own limit
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
+DTYPES: dict[str, Any] = {
+    "BOOL": np.bool_,
+    **{f"F{8 * size}": np.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+}
 
 # What a file may hold, by the name it has there. A new record is one line here.
 RECORDS: dict[str, type] = {
@@ -90,9 +97,9 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     Examples
     --------
     >>> import tempfile
-    >>> from tallybayes import Tally, families
+    >>> from tallybayes import families, tally
     >>> path = os.path.join(tempfile.mkdtemp(), "two.tally")
-    >>> write(Tally.of(np.array([[1.0], [3.0]]), ["no", "yes"], families.Gaussian()), path)
+    >>> write(tally(np.array([[1.0], [3.0]]), ["no", "yes"], families.Gaussian()), path)
     >>> read(path)
     Model(gaussian; Tally(2 rows; no: 1, yes: 1; 1 column))
     """
@@ -174,13 +181,28 @@ def _parsed(data: bytes) -> tuple[Model, Saved | None]:
     model = decode(header.get("model"))
     if not isinstance(model, Model):
         raise ModelFileError(f"it holds a {type(model).__name__} where the model should be")
-    check(model)
+    try:
+        model.check()
+    except SchemaError as error:
+        raise ModelFileError(str(error)) from error
+    _check_labels(model)
     saved = decode(header.get("saved"))
     if not isinstance(saved, Saved | None):
         raise ModelFileError(f"it holds a {type(saved).__name__} where the estimator should be")
     if left := sorted(set(arrays) - decode.used):
         raise ModelFileError(f"it holds an array that belongs to nothing, {left[0]!r}")
-    return model, saved
+    return (model, saved) if saved is None or "classes_" not in saved.fitted else legacy.upgraded(model, saved)
+
+
+def _check_labels(model: Model) -> None:
+    """Refuse a type of labels that is none, or not theirs."""
+    kind = model.provenance.labels
+    if not kind:
+        return
+    if not re.fullmatch(LABELS, kind):
+        raise ModelFileError(f"its labels are of the type {kind!r}, which no labels have")
+    if class_array(model.schema.classes, kind).dtype != np.dtype(kind):
+        raise ModelFileError(f"its labels are not of the type {kind!r}")
 
 
 def _header(data: bytes) -> dict[str, Any]:
@@ -232,102 +254,9 @@ def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
         for name, tensor in deserialize(data):  # type: ignore[no-untyped-call]
             if tensor["dtype"] not in DTYPES:
                 raise ModelFileError(f"the array {name!r} is of the type {tensor['dtype']}, which no model has")
-            values = np.frombuffer(tensor["data"], dtype=np.dtype(DTYPES[tensor["dtype"]]).newbyteorder("<"))
-            arrays[name] = values.reshape(tensor["shape"]).astype(DTYPES[tensor["dtype"]])
+            dtype = np.dtype(DTYPES[tensor["dtype"]])
+            values = np.frombuffer(tensor["data"], dtype=dtype.newbyteorder("<"))
+            arrays[name] = values.reshape(tensor["shape"]).astype(dtype)
     except (SafetensorError, ValueError) as error:
         raise ModelFileError(f"its arrays are damaged ({error})") from error
     return arrays
-
-
-# ---------------------------------------------------------------------------------------------- what makes sense
-
-
-def check(model: Model) -> None:
-    """Refuse a model whose parts do not belong together."""
-    tally, schema = model.tally, model.schema
-    if set(model.settings.families) != set(tally.blocks):
-        raise ModelFileError("its settings are not for the columns that it counted")
-    if len(set(schema.classes)) < len(schema.classes):
-        raise ModelFileError("it names a class twice")
-    if not isinstance(schema.columns, NumberedColumns):
-        for column in schema.columns:
-            _check_text(column)
-            if not isinstance(column.levels, range | Vocabulary | None) and len(set(column.levels)) < len(
-                column.levels
-            ):
-                raise ModelFileError(f"column {column.name!r} has a level twice")
-            for part in (column, *(column.parts or ())):
-                if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
-                    raise ModelFileError(f"the bins of column {column.name!r} are not in order")
-    _check_array("the class weights", tally.class_weight, (len(schema.classes),), least=0.0)
-    taken: set[int] = set()
-    for name, block in tally.blocks.items():
-        _check_block(name, block, schema)
-        places = set(block.columns)
-        if taken & places:
-            raise ModelFileError(f"a column of {name!r} is counted twice")
-        taken |= places
-    try:
-        with np.errstate(all="ignore"):
-            model.parameters, model.log_prior  # noqa: B018  what cannot be estimated must not be used
-    except (
-        TallybayesError,
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        IndexError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise ModelFileError(f"its parameters cannot be estimated ({error})") from error
-
-
-def _check_text(column: Column) -> None:
-    """Refuse text without words, and words without text."""
-    if (column.kind == "text") != (column.tokens is not None):
-        raise ModelFileError(f"column {column.name!r} does not say how its text is cut")
-    if column.tokens is None:
-        if isinstance(column.levels, Vocabulary):
-            raise ModelFileError(f"column {column.name!r} has words, but is no text")
-    elif column.tokens.hashed is not None:
-        if column.levels != range(1 << column.tokens.hashed):
-            raise ModelFileError(f"column {column.name!r} has other words than its hash gives")
-    elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
-        raise ModelFileError(f"the words of column {column.name!r} are not in order")
-
-
-def _check_block(name: str, block: Block, schema: Schema) -> None:
-    arrays, columns = block.summary.arrays(), block.columns
-    n_classes, d = len(schema.classes), len(columns)
-    # Every summary has a number for each column: that bounds a range before it is unrolled.
-    if d > max((array.size for array in arrays.values()), default=0) or len(set(columns)) < d:
-        raise ModelFileError(f"the block {name!r} counts a column twice, or columns that it has not")
-    if d and not 0 <= min(columns) <= max(columns) < len(schema.columns):
-        raise ModelFileError(f"the block {name!r} counts a column that the schema has not")
-    n_levels = arrays.get("n_levels")
-    cells = d
-    if n_levels is not None:
-        expected, n_right = cell_grid([schema.columns[c] for c in columns])
-        second = arrays.get("n_right")
-        if n_levels.tolist() != expected.tolist() or (second is None) != (n_right is None):
-            raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
-        if second is not None and n_right is not None and second.tolist() != n_right.tolist():
-            raise ModelFileError(f"the block {name!r} counts other levels than the schema has")
-        cells = int(expected.sum())
-    shapes = dict.fromkeys(("mean", "m2", "weight"), (n_classes, d))
-    shapes |= dict.fromkeys(("count", "having"), (n_classes, cells))
-    for key, array in arrays.items():
-        if array.dtype.kind != "f":
-            continue
-        shape = shapes.get(key, (n_classes, *array.shape[1:]))
-        if key == "weight" and array.shape == (n_classes, 1):  # all columns share it
-            shape = array.shape
-        least = 0.0 if key in ("count", "having", "m2", "weight") else -math.inf
-        _check_array(f"{key} of the block {name!r}", array, shape, least)
-
-
-def _check_array(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:
-    if array.shape != shape:
-        raise ModelFileError(f"{what} has the shape {array.shape}, not {shape}")
-    if not np.isfinite(array).all() or array.min(initial=0.0) < least:
-        raise ModelFileError(f"{what} holds a number that cannot have been counted")

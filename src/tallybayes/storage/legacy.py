@@ -19,6 +19,7 @@ EM_PARAMETERS = {
     "keep_responsibilities": "keep_responsibilities",
     "verbose": "verbose",
 }
+KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes that are still beside the model
 GONE = {"components_per_class"}  # parameters that there are no more
 
 
@@ -32,6 +33,12 @@ class Plan:
     lost: Mapping[str, float] = field(default_factory=dict)
 
 
+def upgraded(model: Model, saved: Any) -> tuple[Model, Any]:
+    """A model and its estimator as this version would have saved them."""
+    kept = {name: value for name, value in saved.fitted.items() if name in KEPT}
+    return with_provenance(model, saved.fitted), replace(saved, fitted=kept)
+
+
 def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
     """The model with how it came about, from the fitted attributes that said it before."""
     plan, classes = fitted.get("_plan"), fitted.get("classes_")
@@ -39,7 +46,7 @@ def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
     provenance = Provenance(
         target=fitted.get("_target"),
         rows=round(float(model.tally.class_weight.sum())),
-        labels="" if classes is None else str(classes.dtype),
+        labels="" if classes is None else classes.dtype.str,
         made_by=fitted.get("_made_by", "array"),
         named="feature_names_in_" in fitted,
         steps=steps if fitted.get("_guessed") else None,

@@ -46,7 +46,10 @@ class Encoder:
             return {TAG: "range", "of": [value.start, value.stop, value.step]}
         if isinstance(value, tuple):
             return [self(item, _below(path, i)) for i, item in enumerate(value)]
-        if isinstance(value, (list, set, frozenset)):
+        if isinstance(value, (set, frozenset)):
+            kind, items = type(value).__name__, sorted(value, key=lambda item: (type(item).__name__, str(item)))
+            return {TAG: kind, "of": [self(item) for item in items]}
+        if isinstance(value, list):
             return {TAG: "list", "of": [self(item, _below(path, i)) for i, item in enumerate(value)]}
         if isinstance(value, Mapping):
             pairs = enumerate(value.items())
@@ -66,6 +69,9 @@ class Encoder:
             return {TAG: "values", "dtype": kind, "of": [self(item) for item in array.tolist()]}
         if array.dtype.kind not in "fiub":
             raise SettingError(f"an array of {array.dtype} cannot be written to a model file ({path})")
+        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            self.arrays[path] = np.ascontiguousarray(array.T)  # sums of another layout differ in the last digit
+            return {TAG: "array", "name": path, "order": "F"}
         self.arrays[path] = np.ascontiguousarray(array)
         return {TAG: "array", "name": path}
 
@@ -92,6 +98,8 @@ class Decoder:
             "values": lambda v: _values([self(item) for item in v["of"]], v["dtype"]),
             "range": lambda v: range(*map(_index, v["of"])),
             "list": lambda v: [self(item) for item in v["of"]],
+            "set": lambda v: {self(item) for item in v["of"]},
+            "frozenset": lambda v: frozenset(self(item) for item in v["of"]),
             "map": lambda v: {self(key): self(item) for key, item in v["of"]},
         }
         if tag not in plain:
@@ -107,9 +115,9 @@ class Decoder:
         name, hints = value[TAG], hints_of(cls)
         given = {key: self(item) for key, item in value.items() if key != TAG}
         # A field that is missing has its default: a file of an older version lacks the newer ones.
-        strange = [key for key in given if key not in hints]
-        if strange:
-            raise ModelFileError(f"a {name} has no field {strange[0]!r}")
+        unknown = [key for key in given if key not in hints]
+        if unknown:
+            raise ModelFileError(f"a {name} has no field {unknown[0]!r}")
         for key, item in given.items():
             if not fits(item, hints[key]):
                 raise ModelFileError(f"{key!r} of a {name} is a {type(item).__name__}, which it cannot be")
@@ -123,7 +131,7 @@ class Decoder:
         if name not in self.arrays or name in self.used:
             raise ModelFileError(f"the array {name!r} is missing or meant twice")
         self.used.add(name)
-        return self.arrays[name]
+        return self.arrays[name].T if value.get("order") == "F" else self.arrays[name]
 
 
 def _below(path: str, key: Any) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from tallybayes import BernoulliNB, GaussianDiscriminant, GaussianNB, MultinomialNB, NaiveBayes, PoissonNB
 from tallybayes.data import datasets
+from tallybayes.families import numeric_families
 from tallybayes.inspection.charts import Bars, Curves, column_pictures
 
 RNG = np.random.default_rng(0)
@@ -24,7 +25,7 @@ def picture(model: object, column: str, data: object = None) -> object:
     return next(p for p in column_pictures(model, data) if p.column == column)
 
 
-@pytest.mark.parametrize("numeric", ["gaussian", "kernel", "binned", "lognormal", "exponential", "zero_inflated"])
+@pytest.mark.parametrize("numeric", list(numeric_families()))
 def test_curves_are_densities(numeric: str) -> None:
     columns = {name: np.exp(values / 4) for name, values in NUMBERS.items()}
     model = NaiveBayes(numeric=numeric, weights=None, pairs=0).fit(columns, LABELS)

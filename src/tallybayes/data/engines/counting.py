@@ -10,12 +10,13 @@ import narwhals as nw
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.family import Family, refusal
 from tallybayes.core.schema import Column, Level, Schema
-from tallybayes.core.tally import Block, Counts, Moments, Tally, cell_grid
+from tallybayes.core.summaries import Counts, Moments, cell_grid
+from tallybayes.core.tally import Block, Tally
 from tallybayes.data.engines.sums import VALUE, grouped, level_sums, moments_of, ranges_of, sums_of
 from tallybayes.data.engines.survey import centres
 from tallybayes.data.engines.table import Lazy
-from tallybayes.data.inference import CODED
 from tallybayes.data.survey import Seen
 from tallybayes.errors import DataError, NotAvailableError
 
@@ -24,7 +25,7 @@ def count_lazy(
     lazy: Lazy,
     schema: Schema,
     places: Mapping[str, Sequence[int]],
-    families: Mapping[str, Any],
+    families: Mapping[str, Family],
     target: str,
     weight: str | None,
 ) -> Tally:
@@ -63,20 +64,21 @@ class Counter:
     classes: tuple[Level, ...]
     class_weight: Array
 
-    def summary(self, block: str, columns: Sequence[Column], family: Any) -> Any:
+    def summary(self, block: str, columns: Sequence[Column], family: Family) -> Any:
         """The summary of a block of columns."""
-        if block in CODED:
+        how = family.counted_by()
+        if how == "levels":
             return self.coded(columns)
         known = [column for column in columns if column.name in self.lazy.types]
         x = {column.name: self.lazy.number(column.name) for column in known}
-        if block == "gaussian":
-            return self.moments(columns, x)
-        if block == "lognormal":
-            return self.logs(columns, x)
-        if block == "zero_inflated":
+        if how == "spike":
             return self.spiked(columns, x, family)
-        if block in ("poisson", "exponential", "multinomial") and getattr(family, "document_length", None) is None:
-            return self.events(columns, x, block)
+        if how is not None and family.least > -np.inf:
+            self.refuse_below(x, family.least, refusal(family), family.above_least)
+        if how == "moments":
+            return self.logs(columns, x) if family.of_logs else self.moments(columns, x)
+        if how == "sums":
+            return self.events(columns, x, family.is_document)
         raise NotAvailableError(
             f"{block} columns cannot be counted in {self.lazy.name}; bring the rows to this process"
         )
@@ -94,26 +96,22 @@ class Counter:
 
     def logs(self, columns: Sequence[Column], x: Mapping[str, nw.Expr]) -> Moments:
         """Moments of the logarithms."""
-        self.refuse_below(x, 0.0, "a lognormal number is above 0", strictly=True)
         return self.moments(columns, {name: nw.when(v > 0).then(v).log() for name, v in x.items()}, logs=True)
 
-    def spiked(self, columns: Sequence[Column], x: Mapping[str, nw.Expr], family: Any) -> Any:
+    def spiked(self, columns: Sequence[Column], x: Mapping[str, nw.Expr], family: Family) -> Any:
         """How many are not zero, and the moments of those."""
         rest = {name: nw.when(v != 0).then(v) for name, v in x.items()}
-        if family.rest == "lognormal":
-            self.refuse_below(x, 0.0, "a lognormal number is above 0", strictly=False)
+        if family.of_logs:
+            self.refuse_below(x, 0.0, "a number of which the logarithm is taken is above 0", strictly=False)
             moments = self.moments(columns, {name: v.log() for name, v in rest.items()}, logs=True)
         else:
             moments = self.moments(columns, rest)
         flags = {name: nw.when(~v.is_null()).then(self.lazy.flag(v != 0)) for name, v in x.items()}
-        other = self.events(columns, flags, "")
+        other = self.events(columns, flags)
         return family.summary(other, moments)
 
-    def events(self, columns: Sequence[Column], x: Mapping[str, nw.Expr], block: str) -> Counts:
-        """Σ w·x and Σ w."""
-        if block:
-            what = "an exponential number is at least 0" if block == "exponential" else "counts cannot be negative"
-            self.refuse_below(x, 0.0, what, strictly=False)
+    def events(self, columns: Sequence[Column], x: Mapping[str, nw.Expr], is_document: bool = False) -> Counts:
+        """Σ w·x and Σ w; the counts of a document have the weight of the class."""
         found = sums_of(self.lazy, {f"tb_{j}": (v, 0.0) for j, v in enumerate(x.values())}, self.target, self.weight)
         key, none = {name: f"tb_{j}" for j, name in enumerate(x)}, np.zeros(5)
         table = np.array(
@@ -123,7 +121,7 @@ class Counter:
             ]
         )
         weight = table[:, :, 0]
-        if block == "multinomial":
+        if is_document:
             if np.any(weight < self.class_weight[:, None]):
                 name = columns[int(np.argwhere(weight < self.class_weight[:, None])[0, 1])].name
                 raise DataError(

@@ -44,9 +44,7 @@ def rows_of(model: Model, data: Any) -> Rows:
     if hasattr(data, "most_rows"):
         rows: Rows = data
         return rows
-    return TableBatch(
-        model.schema, read_table(data), {name: block.columns for name, block in model.tally.blocks.items()}
-    )
+    return TableBatch(model.schema, read_table(data), model.tally.places)
 
 
 def place_of(model: Model, label: Level) -> int:

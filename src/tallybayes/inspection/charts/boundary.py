@@ -11,9 +11,6 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.families import DOCUMENTS
-from tallybayes.families._ellipsoids import Ellipsoids
-from tallybayes.families.gaussian import Normals
 from tallybayes.inspection.charts._model import listed, rows_of, rows_with_labels, whole_classes
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Curves
@@ -98,7 +95,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     ([4.0, 0.0], -12.0)
     """
     data, model = rows_with_labels(model, data), whole_classes(model, "a boundary")
-    if set(model.tally.blocks) & DOCUMENTS:
+    if any(map(model.is_document, model.tally.blocks)):
         raise DataError("a bag of words has no two columns to draw; a model of numbers has")
     pictures = {p.column: p for p in column_pictures(model, data) if isinstance(p.shape, Curves)}
     if columns is None:
@@ -136,16 +133,8 @@ def _place(model: Model, name: str) -> tuple[str, int]:
 def _normals(model: Model, first: str, second: str) -> tuple[Array | None, Array | None]:
     """Mean and covariance of the two columns in each class, where both are normal."""
     (a, i), (b, j) = _place(model, first), _place(model, second)
-    left, right = model.parameters[a], model.parameters[b]
-    if a == b and isinstance(left, Ellipsoids):
-        both = [i, j]
-        covariance = np.broadcast_to(left.covariance, (len(left.mean), *left.covariance.shape[1:]))
-        return left.mean[:, both], covariance[:, both][:, :, both]
-    if a != "gaussian" or b != "gaussian" or not (isinstance(left, Normals) and isinstance(right, Normals)):
-        return None, None
-    covariance = np.zeros((model.n_classes, 2, 2))
-    covariance[:, 0, 0], covariance[:, 1, 1] = left.variance[:, i], right.variance[:, j]
-    return np.stack((left.mean[:, i], right.mean[:, j]), axis=1), covariance
+    found = model.settings.families[a].normal(model.parameters[a], [i, j]) if a == b else None
+    return (None, None) if found is None else found
 
 
 def _line(model: Model, first: str, second: str) -> tuple[Array, float] | None:
@@ -153,10 +142,8 @@ def _line(model: Model, first: str, second: str) -> tuple[Array, float] | None:
 
     Three points fix a plane; a fourth, far off, tells whether there is one.
     """
-    if model.n_classes != 2 or not isinstance(model.parameters[_place(model, first)[0]], (Normals, Ellipsoids)):
-        return None
     mean, covariance = _normals(model, first, second)
-    if mean is None or covariance is None:
+    if model.n_classes != 2 or mean is None or covariance is None:
         return None
     centre, scale = mean.mean(axis=0), np.sqrt(np.einsum("kii->i", covariance) / 2.0)
     at = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [3.0, -2.0]]) * scale + centre

@@ -15,11 +15,8 @@ import numpy as np
 from tallybayes.core.batch import Array, Batch, Rows, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
-from tallybayes.core.tally import Summary
+from tallybayes.core.summaries import Summary
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.families import DOCUMENTS
-from tallybayes.families._linear import Linear
-from tallybayes.families._tables import Tables
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.numbers import numbers_of
 from tallybayes.inspection.charts.shapes import MOST_BARS, Bars, ColumnPicture, Curves, shares
@@ -67,48 +64,48 @@ def encoded(rows: Rows, most: int = 20_000) -> Batch:
 
 def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] | None) -> Iterator[ColumnPicture]:
     """Pictures of the columns of a block."""
-    params, block, prior = model.parameters[name], model.tally.blocks[name], prior_of(model)
-    weights = {} if model.settings.weights is None else model.settings.weights.columns
-    seen = np.asarray(block.summary.arrays()["weight"])
-    total = float(model.tally.class_weight.sum())
-
-    def picture(j: int, information: float, shape: Curves | Bars) -> ColumnPicture:
-        column = model.schema.columns[block.columns[j]]
-        here = float(seen[:, min(j, seen.shape[1] - 1)].sum()) if seen.ndim == 2 else total
-        missing = max(0.0, 1.0 - here / total) if total > 0 else 0.0
-        weight = weights.get(column.name, 1.0)
-        kind = column.kind
-        return ColumnPicture(
-            column.name, kind, name, model.schema.classes, prior, max(0.0, information), weight, missing, shape
-        )
-
+    family, block, prior = model.settings.families[name], model.tally.blocks[name], prior_of(model)
     if name in model.texts:
         if isinstance(model.texts[name].levels, Vocabulary):
             yield _text(model, name, prior)
         return
-    if name in DOCUMENTS:
-        if isinstance(params, Linear) and name == "multinomial":
-            yield _words(model, name, params, prior)
+    if family.is_document:
+        if "numeric" in family.reads:  # counts of a table, which have names
+            yield _words(model, name, model.parameters[name], prior)
         return
-    places = [j for j, p in enumerate(block.columns) if wanted is None or model.schema.columns[p].name in set(wanted)]
-    if isinstance(params, Tables):
-        for j in places:
-            column, logs = model.schema.columns[block.columns[j]], params.of_column(j)
-            chance = np.exp(logs)
-            if name != "pair":
-                sharing = params.sharing[params.start[j] : params.start[j + 1] - 1]
-                chance = chance / sharing
-                information = float(shares(chance, prior).sum())
-            else:
-                assert column.parts is not None
-                count = block.summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
-                information = _gain(count, logs, prior, column.parts[1].n_cells)
-            if column.edges is not None:
-                yield picture(j, information, _binned(column, chance, block.summary, j))
-            else:
-                yield picture(j, information, Bars(_names(column), chance, lift=name == "pair"))
-        return
-    yield from (picture(j, *found) for j, found in numbers_of(model, name, params, places, batch, prior))
+    names = [model.schema.columns[p].name for p in block.columns]
+    places = [j for j, column in enumerate(names) if wanted is None or column in set(wanted)]
+    shapes = _coded(model, name, places, prior) if family.is_coded else numbers_of(model, name, places, batch, prior)
+    weights = {} if model.settings.weights is None else model.settings.weights.columns
+    for j, (information, shape) in shapes:
+        column, missing = model.schema.columns[block.columns[j]], _missing(model, name, j)
+        known = names[j], column.kind, name, model.schema.classes, prior
+        yield ColumnPicture(*known, max(0.0, information), weights.get(names[j], 1.0), missing, shape)
+
+
+def _missing(model: Model, name: str, j: int) -> float:
+    """Share of the rows in which a column has no value."""
+    seen = np.asarray(model.tally.blocks[name].summary.arrays()["weight"])
+    total = float(model.tally.class_weight.sum())
+    here = float(seen[:, min(j, seen.shape[1] - 1)].sum()) if seen.ndim == 2 else total
+    return max(0.0, 1.0 - here / total) if total > 0 else 0.0
+
+
+def _coded(
+    model: Model, name: str, places: Sequence[int], prior: Array
+) -> Iterator[tuple[int, tuple[float, Curves | Bars]]]:
+    """Chances of levels and bins, and how much likelier than by themselves the combinations of pairs are."""
+    params, block = model.parameters[name], model.tally.blocks[name]
+    for j in places:
+        column, logs = model.schema.columns[block.columns[j]], params.of_column(j)
+        if column.parts is not None:
+            count = block.summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
+            gain = _gain(count, logs, prior, column.parts[1].n_cells)
+            yield j, (gain, Bars(_names(column), np.exp(logs), lift=True))
+            continue
+        chance = np.exp(logs) / params.sharing[params.start[j] : params.start[j + 1] - 1]
+        shape = Bars(_names(column), chance) if column.edges is None else _binned(column, chance, block.summary, j)
+        yield j, (float(shares(chance, prior).sum()), shape)
 
 
 def _gain(count: Array, lift: Array, prior: Array, n_right: int) -> float:
@@ -149,7 +146,7 @@ def _binned(column: Column, chance: Array, summary: Summary, j: int) -> Curves |
     return Curves(bounds, chance / width, stepped=True, histogram=(bounds, share / width))
 
 
-def _words(model: Model, name: str, params: Linear, prior: Array) -> ColumnPicture:
+def _words(model: Model, name: str, params: Any, prior: Array) -> ColumnPicture:
     logs, _ = params.weights()
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance = chance / chance.sum(axis=1, keepdims=True)

@@ -108,7 +108,7 @@ def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: i
     told = [p.column for p in pictures if p.kind not in ("pair", "ignored")][:MOST_COLUMNS]
     codes: dict[str, NDArray[np.int64]] = {}
     for name, block in batch.blocks.items():
-        if name == "pair" or not isinstance(block.x, (np.ndarray, Codes)):
+        if model.settings.families[name].is_correction or not isinstance(block.x, (np.ndarray, Codes)):
             continue
         matrix = block.x.matrix if isinstance(block.x, Codes) else block.x
         for j, p in enumerate(block.columns):

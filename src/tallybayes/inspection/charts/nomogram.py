@@ -15,7 +15,6 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.families import DOCUMENTS
 from tallybayes.inspection.charts._model import place_of, whole_classes
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Bars, ColumnPicture, Curves
@@ -130,7 +129,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     classes = model.schema.classes
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to compare")
-    if model.texts or set(model.tally.blocks) & DOCUMENTS:
+    if any(map(model.is_document, model.tally.blocks)):
         raise DataError("a bag of words has a line for every word: too many to draw; see hallmarks or features")
     mine = len(classes) - 1 if label is None else place_of(model, label)
     others = np.where(np.arange(len(classes)) == mine, -1.0, model.tally.class_weight)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Batch, Codes
+from tallybayes.core.family import Family
 from tallybayes.core.model import Model
 from tallybayes.core.schema import amount
-from tallybayes.families._ellipsoids import Ellipsoids
-from tallybayes.families.gaussian import Normals
 from tallybayes.inspection.charts.shapes import Bars, Curves
 
 POINTS = 97  # of a curve
@@ -24,74 +23,68 @@ MOST_COUNT = 200  # largest number of events that a picture goes up to
 
 
 def numbers_of(
-    model: Model, name: str, params: Any, places: list[int], batch: Batch | None, prior: Array
+    model: Model, name: str, places: Sequence[int], batch: Batch | None, prior: Array
 ) -> Iterator[tuple[int, tuple[float, Curves | Bars]]]:
-    """Curves of the columns of a block that are scored by a formula."""
-    family, block = model.settings.families[name], model.tally.blocks[name]
-    n_classes = model.n_classes
-    if isinstance(params, Ellipsoids):  # each column alone is normal, too
-        variance = np.broadcast_to(np.einsum("kii->ki", params.covariance), params.mean.shape)
-        score: Any = lambda x: _normal_logs(x, params.mean, variance)  # noqa: E731
-        draws, share = _nodes(params.mean, variance)
-    elif name in ("gaussian", "lognormal") and isinstance(params, Normals):
-        score = lambda x: family.contributions(params, x)  # noqa: E731
-        draws, share = _nodes(params.mean, np.where(params.precision > 0, params.variance, 0.0))
-        draws = np.exp(np.clip(draws, -700.0, 700.0)) if name == "lognormal" else draws
+    """Curves of the columns of a block that are scored by a formula, and how much each tells of the class."""
+    family, params = model.settings.families[name], model.parameters[name]
+    draws, share = _draws(family, params, model.n_classes, len(model.tally.blocks[name].columns))
+    information = _information(lambda x: family.marginals(params, x), draws, share, prior)
+    low, high = family.reach(params, draws[:, share > 1e-4])
+    if family.kind in ("count", "boolean"):
+        top = np.full(len(low), 1.0) if family.kind == "boolean" else np.clip(np.ceil(high), 1.0, MOST_COUNT)
+        shapes: Iterator[Curves | Bars] = _bars(family, params, places, top)
     else:
-        score = lambda x: family.contributions(params, x)  # noqa: E731
-        per = int(np.clip(CELLS // (n_classes**2 * max(1, len(block.columns))), 8, DRAWS))
-        codes = np.repeat(np.arange(n_classes), per)
-        drawn = family.sample(params, codes, np.random.default_rng(0))
-        drawn = drawn.dense() if hasattr(drawn, "dense") else np.asarray(drawn, dtype=np.float64)
-        draws, share = drawn.reshape(n_classes, per, -1), np.full(per, 1.0 / per)
-    information = _information(score, draws, share, prior)
-    counted = name in ("poisson", "bernoulli", "multinomial")
-    likely = draws[:, share > 1e-4]
-    low, high = likely.min(axis=(0, 1)), likely.max(axis=(0, 1))
-    if name == "lognormal":
-        low = np.where(low < 0.1 * high, 0.0, low)
-        high = np.minimum(high, np.exp(np.minimum(params.mean + 2.0 * np.sqrt(params.variance), 700.0)).max(axis=0))
-    numbers = None if batch is None or name not in batch.blocks else batch.blocks[name].x
-    if numbers is not None and not isinstance(numbers, (np.ndarray, Codes)):
-        numbers = numbers.dense()
-    if isinstance(numbers, np.ndarray) and not counted:
-        low, high = _reach(numbers, low, high)
-    if counted:
-        top = np.full(len(low), 1.0) if name == "bernoulli" else np.clip(np.ceil(high), 1.0, MOST_COUNT)
-        grid = np.minimum(np.arange(int(top.max()) + 1.0)[:, None], top)
-    else:
+        numbers = _numbers(batch, name)
+        if isinstance(numbers, np.ndarray):
+            low, high = _reach(numbers, low, high)
         flat = ~(high > low)
         low, high = np.where(flat, low - 1.0, low), np.where(flat, high + 1.0, high)
-        grid = low + (high - low) * np.linspace(0.0, 1.0, POINTS)[:, None]
-    at_zero = score(np.zeros((1, grid.shape[1])))[0] if name == "zero_inflated" else None
-    if at_zero is not None or name in ("lognormal", "exponential"):
-        grid = np.where(grid == 0.0, 1e-9 * np.maximum(np.abs(high), 1e-300), grid)
-    logs = score(grid)  # (m, K, d)
-    for j in places:
-        if counted:
-            values = grid[: int(top[j]) + 1, j]
-            chance = np.exp(logs[: len(values), :, j].T + family.log_base(values[:, None]))
-            shape: Curves | Bars = Bars(tuple(amount(v) for v in values.tolist()), chance)
-        else:
-            spike = None if at_zero is None else np.exp(at_zero[:, j])
-            histogram = _histogram(batch, numbers, j, n_classes, float(low[j]), float(high[j]))
-            density = np.exp(logs[:, :, j].T + family.log_base(grid[:, j : j + 1]))
-            shape = Curves(grid[:, j], density, spike=spike, histogram=histogram)
+        histograms = (_histogram(batch, numbers, j, model.n_classes, float(low[j]), float(high[j])) for j in places)
+        shapes = _curves(family, params, places, low, high, histograms)
+    for j, shape in zip(places, shapes, strict=True):
         yield j, (float(information[j]), shape)
 
 
-def _normal_logs(x: Array, mean: Array, variance: Array) -> Array:
-    wide = np.where(variance > 0, variance, 1.0)
-    logs = -0.5 * (np.log(2.0 * np.pi * wide) + (x[:, None, :] - mean) ** 2 / wide)
-    return np.where(variance > 0, logs, 0.0)
-
-
-def _nodes(mean: Array, variance: Array) -> tuple[Array, Array]:
+def _draws(family: Family, params: Any, n_classes: int, d: int) -> tuple[Array, Array]:
     """Values (K, m, d) that stand for each class, and how much each of them counts (m,)."""
-    n_classes, d = mean.shape
-    m = int(np.clip(CELLS // (n_classes**2 * max(1, d)), 8, NODES))
-    z, share = np.polynomial.hermite_e.hermegauss(m)
-    return mean[:, None, :] + np.sqrt(variance)[:, None, :] * z[:, None], share / share.sum()
+    cells = n_classes**2 * max(1, d)
+    nodes = family.nodes(params, int(np.clip(CELLS // cells, 8, NODES)))
+    if nodes is not None:
+        return nodes
+    per = int(np.clip(CELLS // cells, 8, DRAWS))
+    drawn = family.sample(params, np.repeat(np.arange(n_classes), per), np.random.default_rng(0))
+    return np.asarray(drawn, dtype=np.float64).reshape(n_classes, per, -1), np.full(per, 1.0 / per)
+
+
+def _bars(family: Family, params: Any, places: Sequence[int], top: Array) -> Iterator[Bars]:
+    """Chances of the counts 0, 1, …, up to the top (d,) of each column."""
+    grid = np.minimum(np.arange(int(top.max()) + 1.0)[:, None], top)
+    logs = family.marginals(params, grid)  # (m, K, d)
+    for j in places:
+        values = grid[: int(top[j]) + 1, j]
+        chance = np.exp(logs[: len(values), :, j].T + family.log_base(values[:, None]))
+        yield Bars(tuple(amount(v) for v in values.tolist()), chance)
+
+
+def _curves(
+    family: Family, params: Any, places: Sequence[int], low: Array, high: Array, histograms: Iterator[Any]
+) -> Iterator[Curves]:
+    """Densities from low to high (d,), and the probability of zero where that is apart."""
+    grid = low + (high - low) * np.linspace(0.0, 1.0, POINTS)[:, None]
+    at_zero = family.marginals(params, np.zeros((1, grid.shape[1])))[0] if family.has_spike else None
+    if family.has_spike or family.least == 0.0:
+        grid = np.where(grid == 0.0, 1e-9 * np.maximum(np.abs(high), 1e-300), grid)
+    logs = family.marginals(params, grid)  # (m, K, d)
+    for j, histogram in zip(places, histograms, strict=True):
+        density = np.exp(logs[:, :, j].T + family.log_base(grid[:, j : j + 1]))
+        spike = None if at_zero is None else np.exp(at_zero[:, j])
+        yield Curves(grid[:, j], density, spike=spike, histogram=histogram)
+
+
+def _numbers(batch: Batch | None, name: str) -> Any:
+    """The numbers of the rows, if there are any."""
+    numbers = None if batch is None or name not in batch.blocks else batch.blocks[name].x
+    return numbers if numbers is None or isinstance(numbers, (np.ndarray, Codes)) else numbers.dense()
 
 
 def _information(score: Any, draws: Array, share: Array, prior: Array) -> Array:

@@ -13,10 +13,9 @@ from tallybayes.core.batch import Rows
 from tallybayes.core.family import per_column
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
-from tallybayes.core.tally import Counts
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
-from tallybayes.families.gaussian import Normals
 from tallybayes.inspection.explain._values import shown, value_of
 
 
@@ -75,14 +74,13 @@ def _raised(factor: str, weight: float) -> str:
 
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
     """The factors as fractions of counts, as normal densities, or as plain numbers."""
-    params = model.parameters[block]
+    family = model.settings.families[block]
     if block in model.texts:  # the product over all words may be beyond what a float holds
         return tuple(f"e^{log:.4g}" for log in logs)
-    if isinstance(params, Normals) and params.precision[:, j].any():
-        spread = np.sqrt(params.variance[:, j])
-        x = f"log {value:g}" if block == "lognormal" else f"{value:g}"
-        return tuple(f"N({x}; {m:.4g}, {s:.3g})" for m, s in zip(params.mean[:, j], spread, strict=True))
-    if block == "categorical" and value in (column.levels or ()):
+    written = family.factors(model.parameters[block], j, value)
+    if written is not None:
+        return written
+    if isinstance(family, Categorical) and value in (column.levels or ()):
         return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
     return tuple(f"{math.exp(log):.4g}" for log in logs)
 
@@ -178,7 +176,7 @@ def level_ratios(model: Model, column: str) -> tuple[tuple[Ratio, ...], ...]:
     -------
     tuple of tuple of Ratio
     """
-    family, block = model.settings.families.get("categorical"), model.tally.blocks.get("categorical")
+    family, block = (of.get(Categorical.name) for of in (model.settings.families, model.tally.blocks))
     if block is None or not isinstance(family, Categorical) or not isinstance(block.summary, Counts):
         raise NotAvailableError("only a model of categories can be worked out in fractions")
     names = [model.schema.columns[c].name for c in block.columns]
@@ -216,10 +214,10 @@ def worked(model: Model, row: Mapping[str, Level]) -> Worked:
 
     Examples
     --------
-    >>> from tallybayes import Settings, Tally, families
+    >>> from tallybayes import Settings, families, tally
     >>> family = families.Categorical(alpha=1)
-    >>> tally = Tally.of(np.array([["a"], ["b"], ["b"]]), ["no", "no", "yes"], family, names=["letter"])
-    >>> work = worked(Model(Settings({"categorical": family}), tally), {"letter": "b"})
+    >>> rows = tally(np.array([["a"], ["b"], ["b"]]), ["no", "no", "yes"], family, names=["letter"])
+    >>> work = worked(Model(Settings({"categorical": family}), rows), {"letter": "b"})
     >>> [str(ratio) for ratio in work.factors[0].chance]
     ['2/4', '2/3']
     """

@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.core.tally import Counts, Moments
+from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families.binned import coarse_edges, partition
@@ -55,7 +55,7 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
             for k, label in enumerate(model.schema.classes):
                 if isinstance(one, Moments):
-                    found[label] += _of_numbers(column.name, one, k, logs=name == "lognormal")
+                    found[label] += _of_numbers(column.name, one, k, logs=model.settings.families[name].of_logs)
                 elif isinstance(one, Counts) and column.edges is not None:
                     found[label] += _of_bins(column.name, column.edges, one.count, k)
                 elif isinstance(one, Counts) and column.levels is not None:

@@ -1,0 +1,370 @@
+"""Summaries: the sufficient statistics of one block of columns, and their algebra.
+
+Counts are exact below 2**53; moments are centred and merged with the between-means term (Chan, Golub and LeVeque
+1979), never as raw sums of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.equality import ByValue, same_value
+from tallybayes.core.schema import Column, amount, plural
+from tallybayes.errors import SchemaError, UnlearnError
+
+NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
+EPS = float(np.finfo(float).eps)
+SAFETY = 16.0  # times the rounding that is expected which is still taken for rounding
+ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
+
+
+@dataclass(frozen=True)
+class Index:
+    """Where the entries of an axis are in a larger one; the rest of the larger one is zero."""
+
+    places: NDArray[np.intp]  # position of each entry of the smaller axis
+    size: int  # length of the larger axis
+    n_levels: NDArray[np.int64] | None = None  # (d,) cells of each column afterwards, where the axis is one of cells
+    n_right: NDArray[np.int64] | None = None  # (d,) of pairs: cells of their second columns
+
+    def spread(self, table: Array, axis: int) -> Array:
+        """The table with its entries moved to their places; entries that share one are added."""
+        if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
+            return table
+        order: Any = "F" if table.flags.f_contiguous else "C"  # the cells of a word lie together, and stay so
+        larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]), order=order)
+        where: Any = (*(slice(None),) * axis, self.places)
+        if np.all(self.places[1:] > self.places[:-1]):  # no two share a place, as where a vocabulary grows
+            larger[where] = table
+        else:
+            np.add.at(larger, where, table)
+        return larger
+
+    def gather(self, table: Array, axis: int) -> Array:
+        """The entries at the places of a larger table: what `spread` was given."""
+        if np.array_equal(self.places, np.arange(table.shape[axis])):
+            return table
+        where: Any = (*(slice(None),) * axis, self.places)
+        return table[where]
+
+
+class Summary(Protocol):
+    """Statistics of one block of columns; frozen; the class is always the first axis."""
+
+    def __add__(self, other: Any, /) -> Self: ...
+    def __sub__(self, other: Any, /) -> Self: ...
+    def __mul__(self, factor: float, /) -> Self: ...
+    def align(self, classes: Index, cells: Index) -> Self: ...
+    def restrict(self, classes: Index, cells: Index) -> Self: ...
+    def select(self, columns: NDArray[np.intp]) -> Self: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def column_weight(self) -> Array: ...  # (K, d) Σ w of the values of each column, or (K, 1) where all share it
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(ByValue):
+    """Weighted counts of levels, words or events.
+
+    Parameters
+    ----------
+    count : ndarray of shape (K, m)
+        Σ w·x over the rows of each class: a cell for every level of every categorical column, or one a column.
+    weight : ndarray of shape (K, d) or (K, 1)
+        Σ w over the rows where the column has a value; one column when all columns share it.
+    n_levels : ndarray of shape (d,), optional
+        Number of cells of each column; None when every column is one cell.
+    n_right : ndarray of shape (d,), optional
+        Of pairs: how many of their cells belong to one level of the first column.
+    having : ndarray of shape (K, m), optional
+        Σ w over the rows in which the cell is not zero, where the family asks for it.
+
+    Examples
+    --------
+    >>> Counts(np.array([[2.0, 3.0]]), np.array([[5.0]])) - Counts(np.array([[1.0, 0.0]]), np.array([[1.0]]))
+    Counts(1 class, 2 cells, weight 4)
+    """
+
+    count: Array
+    weight: Array
+    n_levels: NDArray[np.int64] | None = None
+    n_right: NDArray[np.int64] | None = None
+    having: Array | None = None
+
+    def __add__(self, other: Counts) -> Counts:
+        return self._paired(other, np.add)
+
+    def __sub__(self, other: Counts) -> Counts:
+        return self._paired(other, take_back)
+
+    def _paired(self, other: Counts, combine: Callable[[Array, Array], Array]) -> Counts:
+        having = None
+        if self.having is not None and other.having is not None:
+            having = combine(self.having, other.having)
+        count, weight = combine(self.count, other.count), combine(self.weight, other.weight)
+        return replace(self, count=count, weight=weight, having=having)
+
+    def __mul__(self, factor: float) -> Counts:
+        having = None if self.having is None else self.having * factor
+        return replace(self, count=self.count * factor, weight=self.weight * factor, having=having)
+
+    def align(self, classes: Index, cells: Index) -> Counts:
+        """Re-index onto a larger set of classes and levels."""
+        count = cells.spread(classes.spread(self.count, 0), 1)
+        grid = (None, None) if self.n_levels is None else (cells.n_levels, cells.n_right)
+        having = None if self.having is None else cells.spread(classes.spread(self.having, 0), 1)
+        return Counts(count, classes.spread(self.weight, 0), *grid, having)
+
+    def restrict(self, classes: Index, cells: Index) -> Counts:
+        """The counts of some classes and levels; the inverse of `align`."""
+        count = cells.gather(classes.gather(self.count, 0), 1)
+        grid = (None, None) if self.n_levels is None else (cells.n_levels, cells.n_right)
+        having = None if self.having is None else cells.gather(classes.gather(self.having, 0), 1)
+        return Counts(count, classes.gather(self.weight, 0), *grid, having)
+
+    def select(self, columns: NDArray[np.intp]) -> Counts:
+        """The counts of some columns."""
+        d = self.count.shape[1] if self.n_levels is None else len(self.n_levels)
+        if np.array_equal(columns, np.arange(d)):
+            return self
+        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, columns]
+        having = self.having
+        if self.n_levels is None:
+            return Counts(self.count[:, columns], weight, having=None if having is None else having[:, columns])
+        ends = np.cumsum(self.n_levels)
+        cells = np.concatenate([np.arange(ends[c] - self.n_levels[c], ends[c]) for c in columns])
+        n_right = None if self.n_right is None else self.n_right[columns]
+        having = None if having is None else having[:, cells]
+        return Counts(self.count[:, cells], self.weight[:, columns], self.n_levels[columns], n_right, having)
+
+    @cached_property
+    def cell_total(self) -> Array:
+        """Σ w·x of each cell (m,), all classes together."""
+        return np.asarray(self.count.sum(axis=0))
+
+    def with_cells(self, kept: NDArray[np.bool_]) -> Counts:
+        """The counts of some of the cells of a single column."""
+        having = None if self.having is None else self.having[:, kept]
+        return replace(self, count=self.count[:, kept], n_levels=np.array([kept.sum()], dtype=np.int64), having=having)
+
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.weight
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What was counted, by name."""
+        grid = {"n_levels": self.n_levels, "n_right": self.n_right, "having": self.having}
+        return {"count": self.count, "weight": self.weight, **{k: v for k, v in grid.items() if v is not None}}
+
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None:
+        """Refuse counts that are not those of such columns, or that no rows can have."""
+        cells = len(columns)
+        if self.n_levels is not None:
+            n_levels, n_right = cell_grid(columns)
+            if not (same_value(self.n_levels, n_levels) and same_value(self.n_right, n_right)):
+                raise SchemaError("it counts other levels than its columns have")
+            cells = int(n_levels.sum())
+        check_numbers("count", self.count, (n_classes, cells), least=0.0)
+        shared = self.weight.shape == (n_classes, 1)
+        check_numbers("weight", self.weight, (n_classes, 1 if shared else len(columns)), least=0.0)
+        if self.having is not None:
+            check_numbers("having", self.having, (n_classes, cells), least=0.0)
+
+    def __repr__(self) -> str:
+        n_classes, cells = self.count.shape
+        total = amount(self.weight.max(axis=1, initial=0.0).sum())
+        return f"Counts({plural(n_classes, 'class')}, {plural(cells, 'cell')}, weight {total})"
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(ByValue):
+    """Weighted centred moments of numbers, shape (K, d) each.
+
+    Parameters
+    ----------
+    weight : ndarray
+        Σ w over the rows where the column has a value. Missing cells add none, so columns of a class may differ.
+    mean : ndarray
+        Σ w·x / Σ w; zero where nothing was seen.
+    m2 : ndarray
+        Σ w·(x − mean)².
+    rounding : ndarray of shape (2, K, d), optional
+        How far the mean and m2 may be off after many sums and differences; None for what was counted in one go. It
+        follows the spread and the number of sums, so that rows that were never there are refused wherever the column
+        lies, and rows that were there are not.
+
+    Examples
+    --------
+    >>> one = Moments(np.array([[2.0]]), np.array([[1.0]]), np.array([[2.0]]))  # the values 0 and 2
+    >>> (one + one).m2
+    array([[4.]])
+    """
+
+    weight: Array
+    mean: Array
+    m2: Array
+    rounding: Array | None = field(default=None, compare=False)
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        delta = other.mean - self.mean
+        mean = np.where(self.weight > 0, self.mean + delta * share, other.mean)
+        m2 = self.m2 + other.m2 + delta**2 * self.weight * share
+        return Moments(weight, mean, m2, _rounding(self, other, weight, mean, self.weight * share))
+
+    def __sub__(self, other: Moments) -> Moments:
+        weight = take_back(self.weight, other.weight)
+        left = weight > 0
+        ratio = np.divide(other.weight, weight, out=np.zeros_like(weight), where=left)
+        delta = np.where(left, self.mean - other.mean, 0.0)
+        mean = np.where(left, self.mean + delta * ratio, 0.0)
+        m2 = np.where(left, self.m2 - other.m2 - delta**2 * self.weight * ratio, 0.0)
+        off = _rounding(self, other, weight, mean, self.weight * ratio)
+        if np.any(m2 < -SAFETY * off[1]) or np.any(self._differs(other) & ~left):
+            raise UnlearnError(NEVER_LEARNED)
+        m2 = np.where(m2 > 1e-13 * self.m2, m2, 0.0)  # what rounding leaves of nothing is nothing
+        return Moments(weight, mean, m2, off)._flattened(self)
+
+    def _differs(self, other: Moments) -> NDArray[np.bool_]:
+        """Where rows of the same weight cannot be the same rows: the last of a class are to be those that are in it."""
+        mean, m2 = SAFETY * (self.off + other.off)
+        apart = (np.abs(self.mean - other.mean) > mean) | (np.abs(self.m2 - other.m2) > m2)
+        return np.asarray(apart & (np.minimum(self.weight, other.weight) > 0))
+
+    @property
+    def off(self) -> Array:
+        """How far rounding may have moved ``mean`` and ``m2``, shape (2, K, d)."""
+        if self.rounding is not None:
+            return self.rounding
+        mean = EPS * (np.abs(self.mean) + _root(self.m2, self.weight))
+        return np.stack((mean, EPS * self.m2 + mean * np.sqrt(self.weight * self.m2)))
+
+    def _flattened(self, before: Moments) -> Moments:
+        """Where taking rows back left a column that does not vary, rounding must not pass for variation."""
+        all_before, whole = before.merged(), self.merged()
+        noise = 4 * np.finfo(float).eps * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
+        flat = (whole.m2 <= 1e-13 * all_before.m2 + noise) & (self.weight > 0)
+        mean, m2 = np.where(flat, whole.mean, self.mean), np.where(flat, 0.0, self.m2)
+        return Moments(self.weight, mean, m2, self.rounding)
+
+    def __mul__(self, factor: float) -> Moments:
+        if factor == 0:
+            return Moments(*np.zeros((3, *self.weight.shape)))
+        rounding = None if self.rounding is None else self.rounding * np.reshape((1.0, factor), (2, 1, 1))
+        return Moments(self.weight * factor, self.mean, self.m2 * factor, rounding)
+
+    def align(self, classes: Index, cells: Index) -> Moments:
+        """Re-index onto a larger set of classes; numbers have no levels."""
+        return self._mapped(lambda table: classes.spread(table, 0))
+
+    def restrict(self, classes: Index, cells: Index) -> Moments:
+        """The moments of some classes; the inverse of `align`."""
+        return self._mapped(lambda table: classes.gather(table, 0))
+
+    def select(self, columns: NDArray[np.intp]) -> Moments:
+        """The moments of some columns."""
+        return self._mapped(lambda table: np.ascontiguousarray(table[:, columns]))
+
+    def _mapped(self, change: Callable[[Array], Array]) -> Moments:
+        """The same change of classes or columns made to every table (K, d)."""
+        rounding = None if self.rounding is None else np.stack([change(table) for table in self.rounding])
+        return Moments(change(self.weight), change(self.mean), change(self.m2), rounding)
+
+    @property
+    def column_weight(self) -> Array:
+        """Weight of the values of each column."""
+        return self.weight
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What was counted, by name."""
+        return {"weight": self.weight, "mean": self.mean, "m2": self.m2}
+
+    def check(self, n_classes: int, columns: Sequence[Column]) -> None:
+        """Refuse moments that are not those of such columns, or that no rows can have."""
+        for name, least in (("weight", 0.0), ("mean", -np.inf), ("m2", 0.0)):
+            check_numbers(name, getattr(self, name), (n_classes, len(columns)), least)
+        if self.rounding is not None:
+            check_numbers("rounding", self.rounding, (2, n_classes, len(columns)), 0.0)
+
+    def merged(self) -> Moments:
+        """The moments with all classes taken as one, shape (1, d)."""
+        weight = self.weight.sum(axis=0)
+        known = weight > 0
+        mean = np.divide((self.weight * self.mean).sum(axis=0), weight, out=np.zeros_like(weight), where=known)
+        # Σ w·mean / Σ w once more about that mean: the second pass takes out what the first rounded away.
+        step = (self.weight * (self.mean - mean)).sum(axis=0)
+        mean = mean + np.divide(step, weight, out=np.zeros_like(weight), where=known)
+        between = (self.weight * (self.mean - mean) ** 2).sum(axis=0)
+        return Moments(weight[None], mean[None], (self.m2.sum(axis=0) + between)[None])
+
+    def __repr__(self) -> str:
+        n_classes, d = self.weight.shape
+        total = amount(self.weight.max(axis=1, initial=0.0).sum())
+        return f"Moments({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total})"
+
+
+def _rounding(a: Moments, b: Moments, weight: Array, mean: Array, between: Array) -> Array:
+    """How far off the mean and m2 of a sum or a difference may be, shape (2, K, d).
+
+    Means are rounded independently of each other, so their errors add up as standard deviations do. A sum of squares
+    has the errors of its parts and, with e that of the difference d of the two means, an error of ``between`` times
+    2·d·e + e²; the same e may stay for many rows, so these are added as they are.
+    """
+    (mean_a, m2_a), (mean_b, m2_b) = a.off, b.off
+    some = np.where(weight > 0, weight, 1.0)
+    share = EPS * np.maximum(a.weight, b.weight) / some  # fractional weights are rounded, too
+    delta = np.abs(a.mean - b.mean) * ((a.weight > 0) & (b.weight > 0))
+    moved = delta * np.divide(b.weight, some)
+    own = EPS * np.abs(mean) + share * moved
+    off = np.sqrt((a.weight * mean_a / some) ** 2 + (b.weight * mean_b / some) ** 2 + own**2)
+    apart = mean_a + mean_b
+    squares = m2_a + m2_b + between * (2.0 * delta * apart + apart**2)
+    squares += (EPS + share) * (a.m2 + between * delta**2)
+    return np.where(weight > 0, (off, squares), 0.0)
+
+
+def _root(m2: Array, weight: Array) -> Array:
+    """The standard deviation, 0 where nothing was seen."""
+    return np.sqrt(np.divide(m2, weight, out=np.zeros_like(m2), where=weight > 0))
+
+
+def take_back(mine: Array, theirs: Array) -> Array:
+    """Subtract weights; what rounding leaves is zero, and less than that was never there.
+
+    Whole numbers are exact. Fractional weights summed in another order differ in the last digits, by a share of the
+    sums they are part of.
+    """
+    left = mine - theirs
+    if np.array_equal(mine, np.rint(mine)) and np.array_equal(theirs, np.rint(theirs)):
+        slack: Array | float = 0.0
+    else:
+        largest = max(float(mine.max(initial=0.0)), float(theirs.max(initial=0.0)))
+        slack = ROUNDING * (np.maximum(mine, theirs) + 1e-3 * largest)
+    if np.any(left < -slack):
+        raise UnlearnError(NEVER_LEARNED)
+    return np.where(left <= slack, 0.0, left)
+
+
+def cell_grid(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Cells of each column (d,), and of pairs those of their second columns (d,)."""
+    n_right = [column.parts[1].n_cells for column in columns if column.parts is not None]
+    n_levels = np.array([column.n_cells for column in columns], dtype=np.int64)
+    return n_levels, np.array(n_right, dtype=np.int64) if n_right else None
+
+
+def check_numbers(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:
+    """Refuse an array of another shape, and numbers that are not finite or too small."""
+    if array.shape != shape:
+        raise SchemaError(f"{what} has the shape {array.shape}, not {shape}")
+    if not np.isfinite(array).all() or array.min(initial=0.0) < least:
+        raise SchemaError(f"{what} holds a number that cannot have been counted")
