@@ -53,6 +53,7 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: order.index(group) if (group := group_of(item.nodeid)) in order else len(order))
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
 def pytest_xdist_make_scheduler(config, log):
     """Processes take groups of tests in the order of collection."""
     from xdist.scheduler import LoadScopeScheduling

@@ -161,13 +161,6 @@ def isotonic(calibration, logs):
     return [p / sum(own) for p in own] if sum(own) > 0 else [math.exp(p) for p in logs]
 
 
-def pooled(calibration, logs):
-    out = [0.0] * (max(calibration["group"]) + 1)
-    for k, p in zip(calibration["group"], logs, strict=True):
-        out[k] += math.exp(p)
-    return out
-
-
 TERMS = {
     "levels": by_level,
     "bins": by_bin,
@@ -179,4 +172,4 @@ TERMS = {
     "bag": bag,
     "ellipsoid": ellipsoid,
 }
-CALIBRATIONS = {"temperature": temperature, "isotonic": isotonic, "pooled": pooled}
+CALIBRATIONS = {"temperature": temperature, "isotonic": isotonic}

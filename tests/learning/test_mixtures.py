@@ -39,12 +39,6 @@ def test_seeds_are_rows_that_count_and_never_the_same() -> None:
     assert len(set(components.seeds(SETTINGS, batch(alike), np.ones(8), 8, np.random.default_rng(0)))) == 8
 
 
-def test_posteriors_of_components_are_pooled() -> None:
-    logs = np.log([[0.1, 0.2, 0.7], [0.5, 0.5, 1e-300]])
-    pooled = components.Pooled((0, 0, 1)).apply(logs)
-    np.testing.assert_allclose(np.exp(pooled), [[0.3, 0.7], [1.0, 1e-300]])
-
-
 def test_components_are_numbered_from_the_heaviest() -> None:
     share = np.eye(3)[np.repeat([2, 0, 1, 2], 30)]
     model = components.in_order(components.of_shares(SETTINGS, batch(), (0, 1, 2), share), batch())

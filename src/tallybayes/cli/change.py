@@ -79,8 +79,8 @@ def _counted(model: Model, options: argparse.Namespace) -> tuple[Tally, Facts]:
         opened(options.data, options) as file,
         progress(options, f"counting {options.data}", rows_of(file)) as report,
     ):
-        source, schema = known_source(file, model, options, report)
-        return source.count(schema, model.tally.places, model.settings.families), source.facts
+        source = known_source(file, model, options, report)
+        return source.count(source.grown(model.schema), model.tally.places, model.settings.families), source.facts
 
 
 def _write(model: Model, saved: Saved | None, path: str, options: argparse.Namespace) -> None:

@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Level, Schema
+from tallybayes.core.schema import Column, Level
 from tallybayes.data.files import COMPRESSED, File, open_file
 from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
-from tallybayes.storage import Saved, legacy, read_all
+from tallybayes.storage import Saved, read_all
 
 
 class Screen(Console):
@@ -119,29 +119,24 @@ def rows_of(file: File) -> int | None:
 
 
 def read_model(path: str) -> tuple[Model, Saved | None]:
-    """A model and the estimator that it was saved as."""
-    model, saved = read_all(path)
-    if saved is not None and "_target" in saved.fitted:  # a file of an earlier version
-        model = legacy.with_provenance(model, saved.fitted)
-    return model, saved
+    """A model, and the estimator that was saved with it."""
+    return read_all(path)
 
 
 def known_source(
     file: File, model: Model, options: argparse.Namespace, report: Callable[[float], None] | None = None
-) -> tuple[FileSource, Schema]:
-    """Labelled rows of a file as a model reads them, and its schema with the levels and classes that they add."""
+) -> FileSource:
+    """Labelled rows of a file for a model: the column of labels is as given, or as in training."""
     target = options.target or model.provenance.target
     if target is None:
         raise DataError("the model has no name for the column of its labels; give it with --target COLUMN")
-    scan = Scan(target, options.weight, options.unlabelled, report)
-    source = FileSource(file, scan)
-    return source, source.grown(model.schema)
+    return FileSource(file, Scan(target, options.weight, options.unlabelled, report))
 
 
 def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
     """Labelled rows of a file to evaluate a model on, at most so many, sampled by their content."""
-    source, _ = known_source(file, model, options)
-    rows = source.sample(model.schema, model.tally.places, most)
+    source = known_source(file, model, options)
+    rows = source.known_rows(model.schema, model.tally.places, most)
     if rows.n_rows < source.facts.n_rows:
         note(f"evaluated on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, sampled at random", options)
     return rows

@@ -150,6 +150,17 @@ class FileSource:
     def _survey(self, file: Any, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
 
+    def known_rows(self, schema: Schema, places: Places, most: int) -> TableBatch:
+        """A sample of rows whose columns a model knows; what they hold besides is not counted."""
+        check_columns(self.file, schema, set(self.scan.columns))
+
+        def work(file: Any) -> TableBatch:
+            self.file = self._without_signs(self._as_learned(file, schema))
+            self._seen = self._survey(self.file, {})
+            return self._drawn(schema, most)
+
+        return replace(settled(self.file, work), places=places)
+
     def grown(self, schema: Schema) -> Schema:
         check_columns(self.file, schema, set(self.scan.columns))
 
@@ -183,7 +194,8 @@ class FileSource:
         return [name for name in evidence(schema) if name in self.file.types]
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        if self.scan.weight is None and can_push({block: families[block] for block in places}):
+        text = any(schema.columns[p].kind == "text" for at in places.values() for p in at[:1])
+        if self.scan.weight is None and not text and can_push({block: families[block] for block in places}):
             return pushed(self.seen, schema, places, families)
         return self._streamed(schema, places, families)
 

@@ -68,4 +68,4 @@ def choices_of(estimator: Any, *names: str) -> list[str]:
 
 def class_log_prior(estimator: Any) -> Array:
     """Log P(y), shape (n_classes,)."""
-    return estimator.model_.log_prior  # type: ignore[no-any-return]
+    return estimator.model_.log_prior

@@ -17,7 +17,7 @@ from tallybayes.core.model import Model
 def fitted_model(estimator: Any) -> Model:
     """The model of an estimator that has one."""
     check_is_fitted(estimator)
-    return estimator.model_  # type: ignore[no-any-return]
+    return estimator.model_
 
 
 def to_json(self: Any, indent: int | None = None) -> str:

@@ -80,11 +80,10 @@ class Fitted(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------ learning
 
-    def _learn(self, source: Source, options: Options) -> None:
+    def _learn(self, source: Source, options: Options, before: Model | None = None) -> None:
         """Learn a source from nothing; what was learned before is only where expectation-maximisation may begin."""
         steps = options.em
-        before = vars(self).get("model_") if options.unlabelled == "em" and steps.warm_start else None
-        self._keep(learn(source, options, before))
+        self._keep(learn(source, options, before if steps.warm_start else None))
         if options.unlabelled == "em" and steps.keep_responsibilities and self.model_.provenance.guessed:
             rows = source.all_rows(self.model_.schema, self.model_.tally.places)
             self.responsibilities_ = em.responsibilities(self.model_, rows)
@@ -402,10 +401,11 @@ class Fitted(ClassifierMixin, BaseEstimator):
         estimator
         """
         check_is_fitted(self)
-        given = prior if isinstance(prior, (str, Mapping)) else given_prior(prior, self.classes_)
+        given: Any = prior if isinstance(prior, (str, Mapping)) else given_prior(prior, self.classes_)
         changed = self._like(self.model_.with_prior(given))
         fitted = {*self.get_params(deep=False), "model_"}
-        vars(changed).update({name: value for name, value in vars(self).items() if name not in fitted})
+        for name in vars(self).keys() - fitted:
+            setattr(changed, name, vars(self)[name])
         changed._with_prior_parameter(
             [given[label] for label in self.classes_.tolist()] if isinstance(given, Mapping) else given
         )

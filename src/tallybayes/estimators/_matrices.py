@@ -105,12 +105,10 @@ class MatrixNB(Fitted):
         """
         with unchanged_on_error(self, fitting=True):
             self._validate_params()
-            before = vars(self).pop("model_", None)
+            before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
             source = self._source(X, y, sample_weight)
-            if before is not None:
-                self.model_ = before  # where expectation-maximisation may begin
-            self._learn(source, replace(self._options(), prior=self._prior(self.classes_)))
+            self._learn(source, replace(self._options(), prior=self._prior(self.classes_)), before)
         return self
 
     @available_if(_nothing_to_choose)  # type: ignore[untyped-decorator]

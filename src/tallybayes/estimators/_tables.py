@@ -56,11 +56,9 @@ class TableNB(Fitted):
         """Learn a source, forgetting everything learned before."""
         with unchanged_on_error(self):
             options = self._options()
-            before = vars(self).get("model_")
+            before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
-            if before is not None:
-                self.model_ = before  # where expectation-maximisation may begin
-            self._learn(source, options)
+            self._learn(source, options, before)
             if options.calibration is not None:
                 self.calibration_ = _calibration_report(self.model_, sample_of(self.model_, source), self.n_jobs)
         return self
@@ -327,7 +325,7 @@ class TableNB(Fitted):
         if isinstance(columns, str):
             raise SettingError(f"select takes a list of columns: [{columns!r}]")
         names, params = list(columns), self.get_params(deep=False)
-        smaller = {
+        smaller: dict[str, Any] = {
             option: {name: value for name, value in params[option].items() if str(name) in names}
             for option in ("kind", "family", "missing", "alpha", "tokens")
             if isinstance(params.get(option), Mapping)

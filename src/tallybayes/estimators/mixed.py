@@ -13,6 +13,7 @@ from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import Tokens
 from tallybayes.errors import SettingError
+from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.families import numeric_families
@@ -273,7 +274,7 @@ class NaiveBayes(TableNB):
         return float(np.ravel(self.model_.settings.families["categorical"].alpha)[0])  # type: ignore[attr-defined]
 
     def _with_prior_parameter(self, prior: Any) -> None:
-        self.prior = prior if isinstance(prior, str) else dict(zip(self.classes_.tolist(), prior, strict=True))
+        self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]
 
 
 def one_target(y: Any, target: str | None) -> Any:

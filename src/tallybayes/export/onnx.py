@@ -33,7 +33,6 @@ from tallybayes.core.terms import (
 )
 from tallybayes.errors import NotAvailableError, SettingError, needs
 from tallybayes.export.portable import NAMES, Scorer, check_plain
-from tallybayes.learning.mixtures import Pooled
 
 FORBIDDEN = -1e300  # stands for −inf: zero times it is zero
 OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -154,9 +153,6 @@ class Graph:
             return self.op("Exp", logs)
         if isinstance(calibration, Temperature):
             return self.op("Exp", self.log_softmax(self.op("Div", logs, self.constant(calibration.temperature))))
-        if isinstance(calibration, Pooled):
-            groups = np.eye(max(calibration.group) + 1)[list(calibration.group)]
-            return self.op("MatMul", self.op("Exp", logs), self.constant(groups))
         return self.isotonic(calibration, logs)
 
     def label(self, probabilities: str) -> tuple[str, int]:

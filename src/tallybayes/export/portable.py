@@ -36,7 +36,6 @@ from tallybayes.core.terms import (
 )
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import NotAvailableError, SettingError
-from tallybayes.learning.mixtures import Pooled
 
 FORMAT, VERSION = "tallybayes scorer", 1
 
@@ -57,7 +56,6 @@ NAMES: dict[type, str] = {
     Temperature: "temperature",
     Isotonic: "isotonic",
     Curve: "curve",
-    Pooled: "pooled",
 }
 
 
@@ -75,7 +73,7 @@ class Scorer:
         Log probabilities of a row whose every score is −inf.
     terms : tuple of Term
         What each column, pair of columns or bag of counts adds to the scores.
-    calibration : Temperature, Isotonic or Pooled, optional
+    calibration : Temperature or Isotonic, optional
         What is done to the log probabilities at the end.
 
     Examples
@@ -91,7 +89,7 @@ class Scorer:
     prior: Array
     fallback: Array
     terms: tuple[Term, ...]
-    calibration: Temperature | Isotonic | Pooled | None = None
+    calibration: Temperature | Isotonic | None = None
 
     @classmethod
     def of(cls, model: Model, texts: bool = False) -> Scorer:
@@ -100,10 +98,7 @@ class Scorer:
             names = ", ".join(repr(column.name) for column in model.texts.values())
             raise NotAvailableError(f"the text in {names} is cut into words, which only to_json can tell of")
         calibration, classes = model.settings.calibration, model.schema.classes
-        if isinstance(calibration, Pooled):
-            labels = {k: c[0] for c, k in zip(classes, calibration.group, strict=True)}  # type: ignore[index]
-            classes = tuple(labels[k] for k in range(len(labels)))
-        elif not isinstance(calibration, Temperature | Isotonic | None):
+        if not isinstance(calibration, Temperature | Isotonic | None):
             raise NotAvailableError(f"a calibration of type {type(calibration).__name__} cannot be exported")
         placed = [each for name in model.tally.blocks for each in _terms(model, name)]
         terms = tuple(term for _, term in sorted(placed, key=lambda each: each[0]))
@@ -141,8 +136,6 @@ def to_json(model: Model, indent: int | None = None) -> str:
 
 def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     """The terms of a block with the place of their column; what adds nothing to any class is left out."""
-    if model.settings.weights is not None and model.settings.weights.by_class is not None:
-        raise NotAvailableError("a model whose weights differ by class is not written elsewhere; fit it with 'auto'")
     params, family = model.scoring[block], model.settings.families[block]
     places = model.tally.blocks[block].columns
     if block in model.texts:

@@ -28,7 +28,6 @@ from tallybayes.core.terms import (
 )
 from tallybayes.errors import SettingError
 from tallybayes.export.portable import NAMES, Scorer, check_plain
-from tallybayes.learning.mixtures import Pooled
 
 
 def to_python(model: Model, name: str = "predict_proba") -> str:
@@ -191,10 +190,6 @@ def _ending(scorer: Scorer, tables: list[str]) -> Iterator[str]:
     elif isinstance(calibration, Temperature):
         yield "top = max(s)"
         yield f"p = softmax([(v - top) / {_text(calibration.temperature)} for v in s])"
-    elif isinstance(calibration, Pooled):
-        yield "c = softmax(s)"
-        members = [[str(c) for c, k in enumerate(calibration.group) if k == at] for at in range(len(scorer.classes))]
-        yield f"p = [{', '.join(' + '.join(f'c[{c}]' for c in of) for of in members)}]"
     else:
         yield from _isotonic(calibration, tables)
 

@@ -33,7 +33,6 @@ from tallybayes.core.terms import (
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import NAMES, Scorer, check_plain
-from tallybayes.learning.mixtures import Pooled
 
 FAR = 1e75  # the square of a number below it, times one, is a number
 EXACT = 2**53  # up to here whole numbers are exact as floats
@@ -278,15 +277,7 @@ class Query:
         powers = [f"{own}e{k}" for k in range(self.n_classes)]
         raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
         self._step("powers", f"{own}shifted", [*kept, *raised])
-        if not isinstance(calibration, Pooled):
-            return powers
-        members = [
-            [powers[c] for c, at in enumerate(calibration.group) if at == k] for k in range(len(self.scorer.classes))
-        ]
-        self._step(
-            "pooled", f"{own}powers", [*kept, *(f"{' + '.join(of)} AS {own}p{k}" for k, of in enumerate(members))]
-        )
-        return [f"{own}p{k}" for k in range(len(members))]
+        return powers
 
     def _isotonic(self, calibration: Isotonic, kept: list[str]) -> list[str]:
         d, own, number = self.dialect, self.own, self.dialect.number

@@ -14,7 +14,7 @@ floor on Gaussian variances is the mode of no prior, so where it acts a step may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -66,7 +66,6 @@ def learn(
     start: Model,
     batch: Rows,
     *,
-    group: Sequence[int] | None = None,
     max_iter: int = 100,
     tol: float = 1e-3,
     n_jobs: int | None = None,
@@ -81,8 +80,6 @@ def learn(
     batch : Rows
         All rows, the labelled ones too. Their labels are hard: a class code and a weight, and the code −1 where the
         class is not known.
-    group : sequence of int, optional
-        The class that each component of the model is a part of; each component is a class if not given.
     max_iter : int
         Most steps to take.
     tol : float
@@ -108,7 +105,6 @@ def learn(
     (True, [[9.0], [0.333]])
     """
     check_steps(max_iter, tol)
-    groups = np.arange(start.n_classes) if group is None else np.asarray(group)
     rows = batch.rows(0, batch.n_rows)  # a lazy source would encode its cells again at every step
     codes, weight = codes_and_weight(rows)
     total = float(weight.sum())
@@ -116,7 +112,7 @@ def learn(
         raise DataError("the rows weigh nothing: nothing can be learned from them")
     base = _log_base(start, rows, weight)
     may_fall = base is None  # scores that are no probabilities have no likelihood to climb
-    step = _Step(rows, groups.astype(np.int32), codes, weight, n_jobs)
+    step = _Step(rows, codes, weight, n_jobs)
     model = replace(start, tally=step(start)[0])
     path: list[float] = []
     converged, before = False, model
@@ -145,7 +141,6 @@ class _Step:
     """One pass over the rows: scored, shared and counted chunk by chunk, so that a chunk stays in the cache."""
 
     rows: Batch
-    group: NDArray[np.int32]  # (C,)
     codes: NDArray[np.int32]  # (n,)
     weight: Array  # (n,)
     n_jobs: int | None
@@ -157,7 +152,7 @@ class _Step:
 
         def work(first: int, last: int) -> tuple[Tally, float]:
             part = replace(self.rows.rows(first, last), schema=schema)
-            share, value = shared(model, part, self.group, self.codes[first:last], self.weight[first:last])
+            share, value = shared(model, part, self.codes[first:last], self.weight[first:last])
             return count(replace(part, labels=Labels.soft(share)), families, 1), value
 
         threads = threads_for(self.rows.size * model.n_classes, self.n_jobs)
@@ -171,20 +166,17 @@ class _Step:
         return max(CHUNK, int(16 * cells / touched))
 
 
-def shared(
-    model: Model, part: Batch, group: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
-) -> tuple[Array, float]:
-    """How the model shares the weight of each row among its components (n, C), and Σ w log P(x) under it."""
-    joint = model.log_joint(part, 1)
-    return joint, kernels.responsibilities(joint, model.log_prior, group, codes, weight)
+def shared(model: Model, part: Batch, codes: NDArray[np.int32], weight: Array) -> tuple[Array, float]:
+    """How the model shares the weight of each row among its classes (n, K), and Σ w log P(x) under it."""
+    joint, each = model.log_joint(part, 1), np.arange(model.n_classes, dtype=np.int32)
+    return joint, kernels.responsibilities(joint, model.log_prior, each, codes, weight)
 
 
-def responsibilities(model: Model, batch: Rows, group: Sequence[int] | None = None) -> Array:
-    """P(component | x, and the label where there is one), shape (n, C)."""
-    groups = np.arange(model.n_classes) if group is None else np.asarray(group)
+def responsibilities(model: Model, batch: Rows) -> Array:
+    """P(class | x, and the label where there is one), shape (n, K)."""
     rows = replace(batch.rows(0, batch.n_rows), schema=model.schema)
     codes, _ = codes_and_weight(rows)
-    return shared(model, rows, groups.astype(np.int32), codes, np.ones(rows.n_rows))[0]
+    return shared(model, rows, codes, np.ones(rows.n_rows))[0]
 
 
 def log_penalty(model: Model) -> float:

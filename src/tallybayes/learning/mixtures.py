@@ -1,11 +1,11 @@
-"""Mixture components: where they start, which class they are parts of, and how they are put in order.
+"""Mixture components: where they start, and how they are put in order.
 
 Like expectation-maximisation itself this needs nothing of a family but to count and to score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,6 @@ from tallybayes.core.tally import count
 from tallybayes.learning import em
 
 BACKGROUND = 0.2  # weight of all rows together beside the one row that a component starts from
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """Classes of several components each: the posterior of a class is the sum of its components'."""
-
-    group: tuple[int, ...]  # class code of each component
-
-    def apply(self, log_posterior: Array) -> Array:
-        """Log P(y | x), shape (n, K), from that of the components (n, C)."""
-        pooled = np.full((len(log_posterior), max(self.group) + 1), -np.inf)
-        for c, k in enumerate(self.group):
-            np.logaddexp(pooled[:, k], log_posterior[:, c], out=pooled[:, k])
-        return pooled
 
 
 def of_shares(settings: Settings, rows: Batch, classes: tuple[Level, ...], share: Array) -> Model:

@@ -32,26 +32,24 @@ def with_unlabelled(model: Model, batch: Rows, options: Options, before: Model |
             "nothing to start from; label one, or take the class out"
         )
     rows = replace(batch.rows(0, batch.n_rows), schema=model.schema)
-    learned = _learner(options)
+    learned, asked = _learner(options), options.em
     start = _with_chosen_alpha(model, rows, options, learned)
     weight = em.best_weight(start, rows, learned) if options.em.weight == "auto" else float(options.em.weight)
     rows = em.weighing(rows, weight)
     same = before is not None and _alike(before.schema, start.schema)
     begin = replace(start, tally=before.tally) if same and before is not None else widened(start, rows)
-    found = em.learn(begin, rows, **_steps(options.em), n_jobs=options.n_jobs, report=_report(options.em))
+    found = em.learn(begin, rows, max_iter=asked.max_iter, tol=asked.tol, n_jobs=options.n_jobs, report=_report(asked))
     steps = Steps(found.n_iter, found.converged, found.log_likelihood_path, weight)
     return replace(found.model, provenance=replace(model.provenance, steps=steps))
 
 
 def _learner(options: Options) -> Callable[[Model, Batch], em.Learned]:
     def learned(start: Model, rows: Batch) -> em.Learned:
-        return em.learn(widened(start, rows), rows, **_steps(options.em), n_jobs=options.n_jobs)
+        return em.learn(
+            widened(start, rows), rows, max_iter=options.em.max_iter, tol=options.em.tol, n_jobs=options.n_jobs
+        )
 
     return learned
-
-
-def _steps(asked: EM) -> dict[str, float]:
-    return {"max_iter": int(asked.max_iter), "tol": float(asked.tol)}
 
 
 def _with_chosen_alpha(

@@ -56,7 +56,7 @@ def settings_of_tally(tally: Tally, options: Options) -> Settings:
 def _document(family: Any, alpha: float | None, idf: bool) -> Family:
     """The family of the words of a text."""
     extra = {"idf": True} if idf and family.is_document else {}
-    return family(family.text_alpha if alpha is None else alpha, **extra)  # type: ignore[no-any-return]
+    return family(family.text_alpha if alpha is None else alpha, **extra)
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,6 @@
       select.addEventListener("change", () => changed());
     }
     // Components of one class are represented by the strongest of them.
-    const ofClass = (k) => (model.group === null ? k : model.group.indexOf(k));
 
     function compared(p) {
       const order = p.map((_, k) => k).sort((a, b) => p[b] - p[a]);
@@ -269,7 +268,7 @@
     function answer() {
       const { probabilities: p, prior, added } = model.score(row());
       const [order, mine, theirs] = compared(p);
-      const [a, b] = [ofClass(mine), ofClass(theirs)];
+      const [a, b] = [mine, theirs];
       verdict.textContent = `${labels[order[0]]}: ${percent(p[order[0]])}`;
       const few = order.length > MOST ? order.slice(0, MOST) : p.map((_, k) => k);
       probs.replaceChildren(
@@ -377,7 +376,7 @@
     typical.addEventListener("change", () => {
       if (typical.value === "") return;
       for (const each of widgets) {
-        const value = each.typical(ofClass(Number(typical.value)));
+        const value = each.typical(Number(typical.value));
         if (value !== undefined) set(each.control.column, value, true);
       }
       typical.value = "";

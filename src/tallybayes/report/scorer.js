@@ -283,11 +283,6 @@ const tallybayes = (() => {
       const total = own.reduce((a, b) => a + b, 0);
       return total > 0 ? own.map((p) => p / total) : logs.map(Math.exp);
     },
-    pooled(by, logs) {
-      const out = new Array(Math.max(...by.group) + 1).fill(0);
-      logs.forEach((p, c) => (out[by.group[c]] += Math.exp(p)));
-      return out;
-    },
   };
 
   const columnsOf = (term) => term.columns || (term.parts ? term.parts.map((part) => part.column) : [term.column]);
@@ -316,8 +311,7 @@ const tallybayes = (() => {
       const term = terms.find(({ columns, says }) => columns[0] === column && says.words);
       return term === undefined || isMissing(row[column]) ? [] : term.says.words(row);
     };
-    const pooled = record.calibration !== null && record.calibration.is === "pooled";
-    return { classes: record.classes, terms: record.terms, group: pooled ? record.calibration.group : null, score, words };
+    return { classes: record.classes, terms: record.terms, score, words };
   }
 
   return { scorer, counted };

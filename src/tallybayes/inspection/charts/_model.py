@@ -24,14 +24,6 @@ def model_of(model: Any) -> Model:
     return found
 
 
-def whole_classes(model: Any, what: str) -> Model:
-    """The model, if its classes are no components of others: there is no such picture of those."""
-    found = model_of(model)
-    if getattr(found.settings.calibration, "group", None) is not None:  # it pools components
-        raise DataError(f"{what} is that of single classes, and each of these has several components")
-    return found
-
-
 def rows_with_labels(model: Any, data: Any) -> Any:
     """Rows and labels of an estimator as labelled rows; everything else as it is."""
     if isinstance(data, tuple) and len(data) == 2 and hasattr(model, "labelled_rows"):

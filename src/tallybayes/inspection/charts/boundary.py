@@ -11,7 +11,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.inspection.charts._model import listed, rows_of, rows_with_labels, whole_classes
+from tallybayes.inspection.charts._model import listed, model_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Curves
 
@@ -94,7 +94,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     >>> w.round(3).tolist(), round(b, 3)
     ([4.0, 0.0], -12.0)
     """
-    data, model = rows_with_labels(model, data), whole_classes(model, "a boundary")
+    data, model = rows_with_labels(model, data), model_of(model)
     if any(map(model.is_document, model.tally.blocks)):
         raise DataError("a bag of words has no two columns to draw; a model of numbers has")
     pictures = {p.column: p for p in column_pictures(model, data) if isinstance(p.shape, Curves)}

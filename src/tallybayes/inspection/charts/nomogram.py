@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.inspection.charts._model import place_of, whole_classes
+from tallybayes.inspection.charts._model import model_of, place_of
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Bars, ColumnPicture, Curves
 
@@ -125,7 +125,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     >>> round(chart.probability(-58 - 56 - 38 + 24), 2)
     0.28
     """
-    model = whole_classes(model, "a nomogram")
+    model = model_of(model)
     classes = model.schema.classes
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to compare")

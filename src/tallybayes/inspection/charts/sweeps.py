@@ -15,12 +15,12 @@ from tallybayes.core.tally import Tally, count
 from tallybayes.errors import DataError, SettingError
 from tallybayes.inspection.charts._model import (
     listed,
+    model_of,
     place_of,
     prior_of,
     rows_of,
     rows_with_labels,
     spark,
-    whole_classes,
 )
 from tallybayes.inspection.evaluate import Evaluation, score
 
@@ -85,7 +85,7 @@ def prior_sweep(model: Any, row: Any, label: Level | None = None, points: int = 
     >>> sweep.label, round(sweep.learned, 3), round(sweep.found, 3), round(sweep.turning, 2)
     ('no', 0.357, 0.686, 0.21)
     """
-    model = whole_classes(model, "a prior sweep")
+    model = model_of(model)
     if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
         row = row.to_dict()  # a row of a pandas frame
     if isinstance(row, dict) and not any(isinstance(v, (list, tuple, np.ndarray)) for v in row.values()):
@@ -178,7 +178,7 @@ def learning_curve(
     LearningCurve
     """
     data, test = rows_with_labels(model, data), None if test is None else rows_with_labels(model, test)
-    model = whole_classes(model, "a learning curve")
+    model = model_of(model)
     if getattr(data, "labels", None) is None or data.labels.codes is None:
         raise DataError(
             "a learning curve needs labelled rows: (X, y) for an estimator, or estimator.labelled_rows(X, y)"

@@ -58,9 +58,6 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
                 continue
             logs = tuple(said[:, p].tolist())
             weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
-            if weights is not None and weights.by_class is not None:  # a power of its own for every class
-                worked_out.append(Step(f"{column.name} = {shown(value)}", tuple(f"e^{log:.4g}" for log in logs), logs))
-                continue
             plain = tuple(log / weight for log in logs) if weight else logs
             factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
             worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
