@@ -1,4 +1,4 @@
-"""One law for every way that rows can take: a frame, its CSV, its Parquet file and its engine's table give one model."""
+"""One law for every way that rows can take: a frame, its CSV, its Parquet file and an engine's table give one model."""
 
 from __future__ import annotations
 
