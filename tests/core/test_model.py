@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -232,7 +233,8 @@ def test_mixed_rows_can_be_left_out(mixed):
     batch = mixed_rows(Labels.hard(np.array([0, 0, 1, 1, 1], np.int32)))
     for i, left_out in enumerate(mixed.leave_one_out(batch)):
         row = batch.rows(i, i + 1)
-        assert_allclose(left_out, mixed.unlearn(row).log_posterior(row)[0], rtol=1e-5)
+        less = replace(mixed, tally=mixed.tally - count(row, mixed.settings.families))
+        assert_allclose(left_out, less.log_posterior(row)[0], rtol=1e-5)
 
 
 def test_mixed_rows_can_be_drawn(mixed):

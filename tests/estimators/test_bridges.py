@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tallybayes import GaussianDiscriminant, GaussianNB, NaiveBayes, NaiveBayesMixture
+from tallybayes import EM, GaussianDiscriminant, GaussianNB, NaiveBayes, NaiveBayesMixture
 
 
 def independent(n: int, seed: int) -> tuple[Any, Any]:
@@ -80,7 +80,7 @@ def test_a_classifier_without_labels_is_a_mixture(seed: int) -> None:
     told[np.argmin(table["size"])], told[np.argmax(table["size"])] = "small", "large"
     weight = np.where([label is None for label in told], 1.0, 1e-6)
     mixture = NaiveBayesMixture(2, estimator=NaiveBayes(), random_state=0, **steps).fit(table, sample_weight=weight)
-    model = NaiveBayes(unlabelled="em", **steps).fit(table, told, weight)
+    model = NaiveBayes(unlabelled="em", em=EM(**steps)).fit(table, told, weight)
     assert model.log_likelihood_path_[-1] == pytest.approx(mixture.log_likelihood_path_[-1], rel=1e-6)
     heavier = model.classes_[np.argmax(model.class_count_)]
     assert ((model.predict(table) == heavier) == (mixture.labels_ == 0)).all()

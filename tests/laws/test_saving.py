@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_a_file_that_claims_another_type_of_labels_is_refused(tmp_path: Path) ->
 
     model = tallybayes.GaussianNB().fit(COUNTS, CODES)
     for labels in ("|b1", "<M8[s]", "|V8", "object", "|S5"):
-        saved = storage.Saved("GaussianNB", model.get_params(), {"n_features_in_": 4}, labels)
-        storage.write(model.model_, tmp_path / "model.tally", saved)
+        claimed = replace(model.model_, provenance=replace(model.model_.provenance, labels=labels))
+        storage.write(claimed, tmp_path / "model.tally", storage.Saved("GaussianNB", model.get_params(), {}))
         with pytest.raises(ModelFileError, match="labels"):
             tallybayes.load(tmp_path / "model.tally")

@@ -17,7 +17,8 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import Evaluation, leave_one_out
 from tallybayes.inspection.explain import hallmarks
-from tallybayes.learning.learn import Options, learn, sample_of
+from tallybayes.learning.learn import learn, sample_of
+from tallybayes.learning.options import Options, check_values
 
 
 def run(options: argparse.Namespace) -> None:
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _options(options: argparse.Namespace) -> Options:
-    return Options(
+    asked = Options(
         kind=dict(options.kind),
         family=dict(options.family),
         drop=tuple(options.drop),
@@ -50,6 +51,8 @@ def _options(options: argparse.Namespace) -> Options:
         classical=options.classical,
         unlabelled=options.unlabelled,
     )
+    check_values(vars(asked))
+    return asked
 
 
 def _given(asked: Options) -> dict[str, Any]:

@@ -173,6 +173,8 @@ class Model(ByValue):
             return NotImplemented
         for each in (self, other):
             each.provenance.refuse_guesses("adding models")
+        if self._table != other._table:
+            self.schema.unite(other.schema)  # which says what differs
         if self._reading != other._reading:
             raise SettingError(APART)
         tally = self.tally + other.tally
@@ -181,6 +183,11 @@ class Model(ByValue):
         if mine and theirs:
             settings = replace(settings, calibration=None)
         return Model(settings, tally, self.provenance.plus(other.provenance.rows))
+
+    @property
+    def _table(self) -> list[tuple[str, str]]:
+        """Name and kind of the columns of the table."""
+        return [(column.name, column.kind) for column in self.schema.columns if column.kind != "pair"]
 
     @property
     def _reading(self) -> dict[str, tuple[str, list[str]]]:

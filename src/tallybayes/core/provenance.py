@@ -52,6 +52,10 @@ class Provenance:
         How expectation-maximisation went, where rows without labels were learned: their classes were guessed.
     notes : tuple of str
         What was chosen on the way, for people.
+    chosen : mapping of str to float
+        Settings that were chosen by looking at rows, such as ``alpha``.
+    is_single : bool
+        Whether all rows were of single precision; predictions then are, too.
     importance : mapping of str to float
         How much the held-out log loss rises without a column or pair, where that was measured.
     """
@@ -64,6 +68,8 @@ class Provenance:
     named: bool = True
     steps: Steps | None = None
     notes: tuple[str, ...] = ()
+    chosen: Mapping[str, float | None] = field(default_factory=dict)
+    is_single: bool = False
     importance: Mapping[str, float] = field(default_factory=dict)
 
     @property

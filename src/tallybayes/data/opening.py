@@ -116,6 +116,6 @@ def source_of(table: Table, target: Target, weight: Any, name: str | None, n_job
     if target.known is not None:
         codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
     rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
-    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, rows)
+    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, class_rows=rows)
     labels = Labels.hard(codes, row_weights(weight, table.n_rows))
     return TableSource(table, tuple(classes.tolist()), labels, facts, n_jobs)

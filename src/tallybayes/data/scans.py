@@ -103,7 +103,7 @@ class FileSource:
         seen, kinds = self.seen, set(map(type, self.seen.classes))
         kind = "|O" if len(kinds) > 1 else np.array(seen.classes).dtype.str
         rows = tuple(int(n) for n in seen.class_weight)
-        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, rows)
+        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, class_rows=rows)
 
     # ------------------------------------------------------------------------------------------ what columns are
 

@@ -32,6 +32,7 @@ class Facts:
     unlabelled: int  # rows without a label that are left out
     made_by: str  # what holds the rows
     named: bool  # whether the columns have names of their own
+    is_single: bool = False  # whether the numbers are of single precision
     class_rows: tuple[int, ...] = ()  # rows of each class, whatever they weigh
 
 

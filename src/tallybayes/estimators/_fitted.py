@@ -381,6 +381,13 @@ class Fitted(ClassifierMixin, BaseEstimator):
             raise AttributeError("there is a path only where rows without labels were learned (unlabelled='em')")
         return np.array(steps.path)
 
+    def _chosen(self, name: str) -> Any:
+        """A setting that was chosen by looking at rows."""
+        chosen = self.model_.provenance.chosen
+        if name not in chosen:
+            raise AttributeError(f"{name} was given, not chosen")
+        return chosen[name]
+
     @property
     def unlabelled_weight_(self) -> float:
         """How much an unlabelled row counted beside a labelled one."""
@@ -427,7 +434,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
 
 
 DERIVED = {  # from the model
-    *("model_", "classes_", "classifier_", "n_features_in_", "feature_names_in_"),
+    *("model_", "classes_", "classifier_", "n_features_in_", "feature_names_in_", "class_log_prior_"),
     *("n_components_", "n_iter_", "converged_", "log_likelihood_path_"),
 }
 

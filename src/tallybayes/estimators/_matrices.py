@@ -22,7 +22,7 @@ from tallybayes.core.tally import Tally
 from tallybayes.data.arrays import columns_of, is_sparse, one_block, sparse_rows
 from tallybayes.data.labels import row_weights
 from tallybayes.data.sources import Facts, MatrixSource
-from tallybayes.errors import CellError, NegativeError, NotAvailableError, SchemaError
+from tallybayes.errors import CellError, NegativeError, NotAvailableError, SchemaError, SettingError
 from tallybayes.estimators._checks import (
     Target,
     check_declared,
@@ -143,7 +143,7 @@ class MatrixNB(Fitted):
             X, y, sample_weight = target.labelled(X, sample_weight)
             batch = self._batch(X, y, sample_weight, known, learning=True)
             if fitted:
-                self.model_ = self._current().learn(batch, self.n_jobs)
+                self._keep(self._current(batch).learn(batch, self.n_jobs))
             else:
                 source = MatrixSource(batch, self._facts(batch, known), self.n_jobs)
                 self._learn(source, replace(self._options(), prior=self._prior(known)))
@@ -152,7 +152,7 @@ class MatrixNB(Fitted):
                 self.model_ = replace(self.model_, tally=replace(self.tally_, schema=schema))
         return self
 
-    def _current(self) -> Model:
+    def _current(self, batch: Batch) -> Model:
         """The model as the parameters of now read it: they may have been set since the last call."""
         settings = Settings({self._block: self._family()}, self._prior(self.classes_), float(self.prior_alpha))
         return replace(self.model_, settings=settings)
@@ -225,9 +225,7 @@ class MatrixNB(Fitted):
     @property
     def alpha_(self) -> float:
         """The chosen pseudocount, with ``alpha="auto"``."""
-        if "alpha" not in self._choices():
-            raise AttributeError("alpha was given, not chosen")
-        return float(self.model_.settings.families[self._block].alpha)  # type: ignore[attr-defined]
+        return self._chosen("alpha")
 
     @classmethod
     def from_tally(cls, tally: Tally, **params: Any) -> Self:
@@ -247,7 +245,7 @@ class MatrixNB(Fitted):
         estimator = cls(**params)
         estimator._validate_params()
         for name in estimator._choices():
-            estimator._options().refuse_choices("a tally alone") if name == "alpha" else _refuse_choice(name)
+            raise SettingError(f"{name}='auto' is chosen by looking at rows, not at a tally alone; give it a number")
         if set(tally.blocks) != {cls._block}:
             raise SchemaError(
                 f"{cls.__name__} reads a tally of {cls._block!r} columns, this one has {sorted(tally.blocks)}"
@@ -259,10 +257,6 @@ class MatrixNB(Fitted):
         settings = Settings({cls._block: estimator._family()}, estimator._prior(classes), float(estimator.prior_alpha))
         estimator._keep(Model(settings, tally))
         return estimator
-
-
-def _refuse_choice(name: str) -> None:
-    raise NotAvailableError(f"{name}='auto' is chosen by looking at rows, not at a tally alone; give it a number")
 
 
 # ---------------------------------------------------------------------------------------------- priors by name

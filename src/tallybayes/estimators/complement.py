@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior, checked_prior
 from tallybayes.errors import NotAvailableError
 from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, prior_of, pseudocount, set_prior
@@ -116,6 +117,11 @@ class ComplementNB(MatrixNB):
         self._nominal_prior(classes)  # not used, but an error if it is none
         return "none"
 
+    def _keep(self, model: Model) -> None:
+        super()._keep(model)
+        settings = replace(model.settings, prior=self._nominal_prior(self.classes_))
+        self.class_log_prior_ = settings.log_prior(model.schema, model.tally.class_weight)
+
     def _nominal_prior(self, classes: NDArray[Any]) -> Prior:
         """The prior that the parameters describe."""
         prior = prior_of(self, classes)
@@ -141,12 +147,6 @@ class ComplementNB(MatrixNB):
     def with_prior(self, prior: Any) -> Any:
         """Not available: complement weights use no prior."""
         raise NotAvailableError("complement weights use no prior, so it cannot be changed; use MultinomialNB")
-
-    @property
-    def class_log_prior_(self) -> Array:
-        """Log P(y), shape (n_classes,): what the prior would be, were it used."""
-        settings = replace(self.model_.settings, prior=self._nominal_prior(self.classes_))
-        return settings.log_prior(self.model_.schema, self.class_count_)
 
     @property
     def feature_all_(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array, Batch, Rows
+from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior
+from tallybayes.data.sources import Facts
 from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.families.gaussian import Gaussian, Normals
@@ -76,8 +79,6 @@ class GaussianNB(MatrixNB):
     array([3., 2.])
     """
 
-    is_single_: bool = False
-
     _block = "gaussian"
     _kind = "numeric"
     _sparse = False
@@ -114,15 +115,17 @@ class GaussianNB(MatrixNB):
     def _prior(self, classes: NDArray[Any]) -> Prior:
         return "empirical" if self.priors is None else given_prior(self.priors, classes)
 
-    def _batch(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool) -> Batch:
-        batch = super()._batch(X, y, weight, classes, learning)
-        if learning:
-            # As in scikit-learn, a model that has seen only float32 returns float32; it computes in float64.
-            self.is_single_ = _is_single(batch) and ("model_" not in vars(self) or self.is_single_)
-        return batch
+    def _facts(self, batch: Batch, classes: NDArray[Any], left_out: int = 0) -> Facts:
+        # As in scikit-learn, a model that has seen only float32 returns float32; it computes in float64.
+        return replace(super()._facts(batch, classes, left_out), is_single=_is_single(batch))
+
+    def _current(self, batch: Batch) -> Model:
+        model = super()._current(batch)
+        single = model.provenance.is_single and _is_single(batch)
+        return replace(model, provenance=replace(model.provenance, is_single=single))
 
     def _output(self, values: Array, batch: Rows) -> Array:
-        return values.astype(np.float32) if self.is_single_ and _is_single(batch) else values
+        return values.astype(np.float32) if self.model_.provenance.is_single and _is_single(batch) else values
 
     def _with_prior_parameter(self, prior: Any) -> None:
         uniform = np.full(len(self.classes_), 1 / len(self.classes_))
@@ -133,7 +136,7 @@ class GaussianNB(MatrixNB):
         return self.model_.parameters[self._block]
 
     def _kept(self, values: Any) -> Any:
-        return values.astype(np.float32) if self.is_single_ else values
+        return values.astype(np.float32) if self.model_.provenance.is_single else values
 
     @property
     def theta_(self) -> Array:

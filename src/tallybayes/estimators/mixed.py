@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
@@ -16,8 +15,7 @@ from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
-from tallybayes.families import numeric_families
-from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights
+from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights, check_values
 
 
 class NaiveBayes(TableNB):
@@ -123,25 +121,8 @@ class NaiveBayes(TableNB):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Fitted._shared_constraints,
-        "kind": [Mapping, None],
-        "family": [Mapping, None],
-        "tokens": [Tokens, Mapping, None],
-        "drop": ["array-like", None],
-        "missing": [StrOptions({"ignore", "level"}), Mapping],
-        "unseen": [StrOptions({"ignore", "smooth"})],
-        "min_count": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", *numeric_families()})],
-        "weights": [StrOptions({"auto", "learn", "words"}), None],
-        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
-        "classical": ["boolean"],
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-        "variance": [StrOptions({"class", "shared"})],
-        "prior": [StrOptions({"empirical", "uniform"}), Mapping],
-        "calibration": [StrOptions({"temperature", "isotonic"}), None],
         "decay": [Interval(Real, 0, 1, closed="right")],
         "strict": ["boolean"],
-        "prior_alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -194,6 +175,10 @@ class NaiveBayes(TableNB):
         self.em = em
 
     # ------------------------------------------------------------------------------------------ learning
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        check_values(self.get_params(deep=False))
 
     def _options(self) -> Options:
         return Options(
@@ -269,9 +254,7 @@ class NaiveBayes(TableNB):
     @property
     def alpha_(self) -> float:
         """The chosen pseudocount, with ``alpha="auto"``."""
-        if not isinstance(self.alpha, str) or "categorical" not in self.model_.settings.families:
-            raise AttributeError("no pseudocount was chosen")
-        return float(np.ravel(self.model_.settings.families["categorical"].alpha)[0])  # type: ignore[attr-defined]
+        return self._chosen("alpha")
 
     def _with_prior_parameter(self, prior: Any) -> None:
         self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]

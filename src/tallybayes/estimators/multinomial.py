@@ -126,9 +126,7 @@ class MultinomialNB(MatrixNB):
     @property
     def document_length_(self) -> float | None:
         """The chosen length, with ``document_length="auto"``; None where documents are best as they are."""
-        if not isinstance(self.document_length, str):
-            raise AttributeError("document_length was given, not chosen")
-        return self.model_.settings.families[self._block].document_length  # type: ignore[attr-defined]
+        return self._chosen("document_length")
 
     @property
     def feature_log_prob_(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ ESTIMATORS: dict[str, type[Any]] = {
 }
 
 
-KEPT = {"calibration_", "is_single_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
+KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
 CLUSTERS = {"bic_path_", "labels_"}  # those of clusters
 
 
@@ -73,11 +74,13 @@ def _made(model: Model, saved: Saved) -> Any:
     cls, fitted = _class_of(saved), dict(saved.fitted)
     if issubclass(cls, NaiveBayesMixture):
         return _clusters(model, saved, fitted)
+    if isinstance(model.schema.columns, NumberedColumns):  # those of an array have no names of their own
+        model = replace(model, provenance=replace(model.provenance, named=False))
     estimator = _with_attributes(_unfitted(saved), fitted)
     if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
     estimator.n_features_in_ = sum(1 for column in model.schema.columns if column.kind != "pair")
-    if model.provenance.named and not isinstance(model.schema.columns, NumberedColumns):
+    if model.provenance.named:
         names = model.schema.names[: estimator.n_features_in_]
         estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator._keep(model)

@@ -5,6 +5,7 @@ Leave-one-out and k-fold take rows out of the tally instead of fitting again, so
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,10 @@ def k_fold(
 
 
 def _without(model: Model, part: Rows, n_jobs: int | None) -> Model:
+    """The model without some rows; classes and levels stay, so that all folds have the same."""
+    model.provenance.refuse_guesses("k-fold")
     try:
-        return model.unlearn(part, n_jobs)
+        return replace(model, tally=model.tally - count(part, model.settings.families, n_jobs))
     except UnlearnError:
         raise UnlearnError(
             "the model has not learned these rows: k-fold needs the rows, labels and weights that it was fitted on"

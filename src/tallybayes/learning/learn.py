@@ -90,12 +90,20 @@ def _textbook(source: Source, schema: Schema, settings: Settings, places: Places
     block = "categorical" if options.matrix is None else options.matrix.name
     if options.choose_length:
         rows = source.sample(model.schema, places, SAMPLE)
-        _, found = best_document_length(model, block, rows, options.n_jobs)
+        length, found = best_document_length(model, block, rows, options.n_jobs)
         model = Model(found.settings, source.count(schema, places, found.settings.families))
+        model = _noted(model, "document_length", length)
     if isinstance(options.alpha, str) and block in settings.families:
         rows = source.sample(model.schema, places, SAMPLE)
-        model = with_alpha(model, block, best_alpha(model, block, rows, options.n_jobs))
+        alpha = best_alpha(model, block, rows, options.n_jobs)
+        model = _noted(with_alpha(model, block, alpha), "alpha", alpha)
     return model
+
+
+def _noted(model: Model, name: str, value: float | None) -> Model:
+    """The model with a setting that was chosen."""
+    provenance = replace(model.provenance, chosen={**model.provenance.chosen, name: value})
+    return replace(model, provenance=provenance)
 
 
 def _refined(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
@@ -103,15 +111,19 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     rows: Any = source.sample(schema, places, SAMPLE)
     if rows.labels is None or not rows.labels.weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
+    alpha = None
     if isinstance(options.alpha, str) and "categorical" in settings.families:
         plain = Model(settings, source.count(schema, places, settings.families))
         few = source.sample(plain.schema, places, SAMPLE)
-        settings = textbook_settings(schema, options, best_alpha(plain, "categorical", few, options.n_jobs))
+        alpha = best_alpha(plain, "categorical", few, options.n_jobs)
+        settings = textbook_settings(schema, options, alpha)
     try:
         model = refined(rows, settings, options)
     except DataError:
         source.count(schema, places, settings.families)  # in the order of the rows, so that the right one is named
         raise
+    if alpha is not None:
+        model = _noted(model, "alpha", alpha)
     if rows.n_rows < source.facts.n_rows:
         tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
         model = replace(model, tally=tally)
@@ -127,6 +139,7 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
         labels=facts.labels,
         made_by=facts.made_by,
         named=facts.named,
+        is_single=facts.is_single,
     )
 
 

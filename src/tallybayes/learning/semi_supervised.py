@@ -40,7 +40,7 @@ def with_unlabelled(model: Model, batch: Rows, options: Options, before: Model |
     begin = replace(start, tally=before.tally) if same and before is not None else widened(start, rows)
     found = em.learn(begin, rows, max_iter=asked.max_iter, tol=asked.tol, n_jobs=options.n_jobs, report=_report(asked))
     steps = Steps(found.n_iter, found.converged, found.log_likelihood_path, weight)
-    return replace(found.model, provenance=replace(model.provenance, steps=steps))
+    return replace(found.model, provenance=replace(start.provenance, steps=steps))
 
 
 def _learner(options: Options) -> Callable[[Model, Batch], em.Learned]:
@@ -60,7 +60,9 @@ def _with_chosen_alpha(
         return start
     starts = {alpha: with_alpha(start, options.matrix.name, alpha) for alpha in em.ALPHAS}
     weight = 1.0 if options.em.weight == "auto" else float(options.em.weight)
-    return starts[em.best_alpha(starts, em.weighing(rows, weight), learned)]
+    alpha = em.best_alpha(starts, em.weighing(rows, weight), learned)
+    chosen = {**start.provenance.chosen, "alpha": alpha}
+    return replace(starts[alpha], provenance=replace(start.provenance, chosen=chosen))
 
 
 def _report(asked: EM) -> em.Report | None:
