@@ -153,7 +153,7 @@ def check_values(given: Mapping[str, Any]) -> None:
 
 
 def _at_least_zero(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < math.inf
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < math.inf
 
 
 def _one_of(*words: str | None) -> tuple[str, Callable[[Any], bool]]:
@@ -170,7 +170,7 @@ def _or_mapping(what: str, holds: Callable[[Any], bool]) -> tuple[str, Callable[
 def _pairs(value: Any) -> bool:
     if isinstance(value, str):
         return value == "auto"
-    return isinstance(value, (list, tuple)) or (isinstance(value, Integral) and value >= 0)
+    return isinstance(value, (list, tuple)) or (isinstance(value, Integral) and int(value) >= 0)
 
 
 _NUMBER = "a number of at least 0"
