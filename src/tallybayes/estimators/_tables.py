@@ -18,7 +18,7 @@ from tallybayes.core.settings import EvidenceWeights
 from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target
 from tallybayes.data.labels import row_weights
-from tallybayes.data.opening import is_stored, open_source, source_of
+from tallybayes.data.opening import source_of
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import Table, TableBatch, read_table, table_like
 from tallybayes.errors import DataError, SettingError
@@ -98,8 +98,6 @@ class TableNB(Fitted):
         return self
 
     def _source(self, X: Any, y: Any, weight: Any) -> Source:
-        if is_stored(X):
-            return open_source(X, y, weight, self._options().unlabelled, n_jobs=self.n_jobs)
         if isinstance(weight, str):
             X, weight = split_target(X, weight)
         X, y, name = self._split(X, y)

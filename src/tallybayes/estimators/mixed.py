@@ -11,6 +11,8 @@ from sklearn.utils._param_validation import Interval
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import Tokens
+from tallybayes.data.opening import is_stored, open_source
+from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
@@ -203,6 +205,11 @@ class NaiveBayes(TableNB):
             em=self.em or EM(),
             n_jobs=self.n_jobs,
         )
+
+    def _source(self, X: Any, y: Any, weight: Any) -> Source:
+        if is_stored(X):
+            return open_source(X, y, weight, self.unlabelled, n_jobs=self.n_jobs)
+        return super()._source(X, y, weight)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
         """Learn a table, forgetting everything learned before.
