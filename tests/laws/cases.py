@@ -29,6 +29,7 @@ from tallybayes.families import (
     Complement,
     Exponential,
     Family,
+    Gamma,
     Gaussian,
     Hierarchical,
     Kernel,
@@ -301,6 +302,7 @@ ENTRIES = {
     "lognormal": Entry(
         "numeric", _positive, {name: DENSE[name] for name in FLOATS}, (Lognormal(), Lognormal(0.1)), anchor=SPREAD
     ),
+    "gamma": Entry("numeric", _positive, {name: DENSE[name] for name in FLOATS}, (Gamma(), Gamma(0.1)), anchor=SPREAD),
     "exponential": Entry("numeric", _amounts, DENSE, (Exponential(), Exponential(0.3))),
     "zero_inflated": Entry(
         "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD

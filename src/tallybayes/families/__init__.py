@@ -8,6 +8,7 @@ from tallybayes.families.categorical import Categorical as Categorical
 from tallybayes.families.clues import Clues as Clues
 from tallybayes.families.complement import Complement as Complement
 from tallybayes.families.exponential import Exponential as Exponential
+from tallybayes.families.gamma import Gamma as Gamma
 from tallybayes.families.gaussian import Gaussian as Gaussian
 from tallybayes.families.hierarchical import Hierarchical as Hierarchical
 from tallybayes.families.kernel import Kernel as Kernel
