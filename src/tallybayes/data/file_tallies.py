@@ -168,7 +168,7 @@ def _learned(
     progress: Progress | None,
 ) -> Learned:
     """The tally: put in order what was seen, or count again where no query can."""
-    if weight is None and can_push({block: families[block] for block in places}):
+    if weight is None and can_push(schema, places, families):
         tally = pushed(seen, schema, places, families)
     else:
         n_rows = seen.n_rows + seen.unlabelled

@@ -100,16 +100,19 @@ def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profil
     return {name: one(name, column) for name, column in seen.columns.items()}
 
 
-def can_push(families: Mapping[str, Family]) -> bool:
+def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> bool:
     """Whether a survey has all that the tally of these blocks holds: moments, sums of counts, or weights of levels."""
 
-    def is_seen(family: Family) -> bool:
+    def is_seen(block: str) -> bool:
+        family = families[block]
         how = family.counted_by()
+        if any(schema.columns[p].kind == "text" for p in places[block]):
+            return False
         if how == "levels":
             return family.kind == "category"
         return (how == "moments" and not family.of_logs) or (how == "sums" and family.kind == "count")
 
-    return all(map(is_seen, families.values()))
+    return all(map(is_seen, places))
 
 
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:
