@@ -87,7 +87,7 @@ class Model(Exports):
         """Parameters of each block with the columns' weights on their logs."""
         if self.settings.weights is None:
             return self.parameters
-        return {name: params.weighed(self.weight_of(name)) for name, params in self.parameters.items()}
+        return {name: params.weighted(self.weight_of(name)) for name, params in self.parameters.items()}
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""

@@ -53,11 +53,11 @@ class Survey:
         return int(self.class_weight.sum())
 
 
-def refuse_unlabelled(holes: int, unlabelled: str, name: str, target: str) -> None:
+def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> None:
     """Rows without a label are an error unless they are to be left out."""
-    if holes and unlabelled == "error":
+    if n_rows and unlabelled == "error":
         raise DataError(
-            f"{plural(holes, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
+            f"{plural(n_rows, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
             "out, with unlabelled='ignore' or --unlabelled ignore"
         )
 
@@ -179,4 +179,6 @@ def _refuse_as_counts(name: str, seen: Survey, is_document: bool) -> None:
     if column is not None and column.low < 0:
         raise DataError(f"column {name!r} holds the count {column.low:g}. Negative values in data cannot be counted.")
     if is_document and (column is None or column.weight.sum() < seen.n_rows):
-        raise DataError(f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'.")
+        raise DataError(
+            f"column {name!r} has missing values. Counts cannot be missing: fill them, or use family 'poisson'."
+        )

@@ -124,7 +124,7 @@ class Counter:
             if np.any(weight < self.class_weight[:, None]):
                 name = columns[int(np.argwhere(weight < self.class_weight[:, None])[0, 1])].name
                 raise DataError(
-                    f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'."
+                    f"column {name!r} has missing values. Counts cannot be missing: fill them, or use family 'poisson'."
                 )
             weight = self.class_weight[:, None]
         return Counts(np.ascontiguousarray(table[:, :, 1]), np.ascontiguousarray(weight))
