@@ -1,15 +1,17 @@
 """What is special to summaries and tallies; their algebra is in `laws/test_algebra.py`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import tallybayes
 from tallybayes import Tally
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import NumberedColumns, Schema
-from tallybayes.core.summaries import Counts, Moments
-from tallybayes.core.tally import count
+from tallybayes.core.summaries import Counts
+from tallybayes.core.tally import Block, count
 from tallybayes.data.arrays import one_block
 from tallybayes.errors import DataError, SchemaError, UnlearnError
 from tallybayes.families import Categorical, Gaussian, Multinomial
@@ -36,48 +38,6 @@ def test_reprs_say_what_was_counted():
 
 def test_the_repr_of_many_classes_is_short():
     assert "7: 1, …" in repr(numbers(range(20), range(20)))
-
-
-# ---------------------------------------------------------------------------------------------- moments
-
-
-def test_means_that_differ_add_to_the_spread():
-    # Neither 0 nor 10 has a spread of its own: all of it lies between the means.
-    both = moments(numbers([0], ["a"]) + numbers([10], ["a"]))
-    assert (both.mean.item(), both.m2.item()) == (5.0, 50.0)
-
-
-@pytest.mark.parametrize("batches", [[3], [1, 1, 1], [2, 1]], ids=str)
-@pytest.mark.parametrize("offset", [0.0, 1e8, -1e8])
-def test_a_large_offset_leaves_the_variance_alone(batches, offset):
-    values = np.array([0.0, 1.0, 2.0]) + offset
-    parts = np.split(values, np.cumsum(batches)[:-1])
-    tally = moments(sum(numbers(part, ["a"] * len(part)) for part in parts))
-    assert tally.m2.item() / tally.weight.item() == 2 / 3
-    assert tally.mean.item() == offset + 1
-
-
-def test_classes_merge_into_one():
-    x, y = np.array([1.0, 5.0, 7.0, 100.0]), ["a", "a", "b", "c"]
-    merged = moments(numbers(x, y, classes=["a", "b", "c", "none"])).merged()
-    assert_allclose([merged.weight.item(), merged.mean.item(), merged.m2.item() / 4], [4, x.mean(), x.var()])
-
-
-def test_an_outlier_that_was_never_learned_cannot_be_taken_back():
-    with pytest.raises(UnlearnError, match="not in the tally"):
-        numbers([1, 2, 3], ["a"] * 3) - numbers([50], ["a"])
-
-
-def test_the_last_row_of_a_class_is_taken_back_only_as_it_was():
-    # Its weight would fit, its value does not.
-    with pytest.raises(UnlearnError, match="not in the tally"):
-        numbers([5, 1], ["a", "b"]) - numbers([7], ["a"])
-
-
-def test_what_rounding_leaves_of_a_weight_is_nothing():
-    both = numbers([4], ["a"], weight=[0.1]) + numbers([8], ["a"], weight=[0.2])
-    left = both - numbers([4], ["a"], weight=[0.1]) - numbers([8], ["a"], weight=[0.2])
-    assert_array_equal([left.class_weight.item(), *(a.item() for a in moments(left).arrays().values())], 0.0)
 
 
 # ---------------------------------------------------------------------------------------------- schemas
@@ -173,7 +133,41 @@ def test_data_of_an_unknown_kind_is_refused():
         tallybayes.tally({"age"}, ["a"], Gaussian())
 
 
-def test_summaries_give_their_fields_for_the_file():
-    assert set(Moments(*np.ones((3, 1, 1))).arrays()) == {"weight", "mean", "m2"}
-    assert set(Counts(np.ones((1, 2)), np.ones((1, 1))).arrays()) == {"count", "weight"}
-    assert set(Counts(np.ones((1, 2)), np.ones((1, 1)), np.array([2])).arrays()) == {"count", "weight", "n_levels"}
+# ---------------------------------------------------------------------------------------------- itself
+
+
+def test_places_are_the_columns_of_the_blocks():
+    tally = tallybayes.tally({"a": [1.5, 2.5], "b": ["x", "y"], "y": [0, 1]}, "y")
+    assert {name: list(columns) for name, columns in tally.places.items()} == {"gaussian": [0], "categorical": [1]}
+
+
+def test_tallies_are_equal_by_value():
+    one, two = numbers([1, 3, 5], ["no", "yes", "yes"]), numbers([1, 3], ["no", "yes"]) + numbers([5], ["yes"])
+    assert one == two
+    assert one != numbers([1, 3, 6], ["no", "yes", "yes"])
+    assert one != numbers([1, 3, 5], ["no", "yes", "no"])
+    assert one != "a tally"
+
+
+def test_a_tally_checks_itself():
+    tally = numbers([1, 3, 5], ["no", "yes", "yes"])
+    tally.check()
+    for wrong, why in (
+        (replace(tally, class_weight=np.array([1.0, -2.0])), "class weight holds a number"),
+        (replace(tally, class_weight=np.ones(3)), r"class weight has the shape \(3,\), not \(2,\)"),
+        (replace(tally, schema=Schema(tally.schema.columns, ("no", "no"))), "names a class twice"),
+        (replace(tally, blocks={"gaussian": Block([7], moments(tally))}), "'gaussian'.*column that the schema"),
+        (replace(tally, blocks={"a": Block([0], moments(tally)), "b": Block([0], moments(tally))}), "counted twice"),
+    ):
+        with pytest.raises(SchemaError, match=why):
+            wrong.check()
+
+
+def test_restricting_is_the_inverse_of_aligning():
+    tally = tallybayes.tally(np.array([["low"], ["high"]], dtype=object), ["a", "b"], Categorical())
+    column = replace(tally.schema.columns[0], levels=("high", "low", "mid"))
+    larger = tally.align(Schema((column,), ("a", "b", "c")))
+    assert larger.blocks["categorical"].summary.count.shape == (3, 3)
+    assert larger.restrict(tally.schema) == tally
+    assert larger.trimmed() == tally
+    assert replace(larger, schema=replace(larger.schema, declared=("c",))).trimmed().schema.classes == ("a", "b", "c")

@@ -49,7 +49,7 @@ def test_nan_is_a_hole_as_null_is():
         ({"y": pl.Series([[1]] * 6)}, {"target": "y"}, "which cannot be a label"),
         ({"x": [-1.0] * 6}, {"target": "y", "family": {"x": "lognormal"}}, "a lognormal number is above 0"),
         ({"x": [-1.0] * 6}, {"target": "y", "family": {"x": "exponential"}}, "at least 0"),
-        ({}, {"target": "y", "kind": {"x": "count"}, "family": {"x": "multinomial"}}, "has holes"),
+        ({}, {"target": "y", "kind": {"x": "count"}, "family": {"x": "multinomial"}}, "has missing values"),
     ],
 )
 def test_bad_tables_are_refused(changed, options, message):

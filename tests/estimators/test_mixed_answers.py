@@ -319,7 +319,7 @@ def test_folds_are_shuffled_by_the_seed(model: NaiveBayes) -> None:
 
 @pytest.mark.parametrize("hold", [list, np.array, pd.Series], ids=["list", "array", "series"])
 def test_folds_can_be_given(model: NaiveBayes, hold: Any) -> None:
-    """By island, say: each colony foretold from the other two."""
+    """By island, say: each colony predicted from the other two."""
     x, y = birds()
     found = model.evaluate(x, y, method=hold(x["island"]))
     posterior = np.empty((344, 3))

@@ -149,7 +149,7 @@ def test_merged_filters_have_the_usual_temperature(model: Model) -> None:
 def test_clues_have_no_table_to_export(model: Model) -> None:
     from tallybayes.export.portable import Scorer
 
-    with pytest.raises(NotAvailableError, match="which words of 'message' are heard depends on the text"):
+    with pytest.raises(NotAvailableError, match="which words of 'message' count depends on the text"):
         Scorer.of(model, texts=True)
 
 

@@ -250,6 +250,15 @@ class Rows(Protocol):
 SomeRows = TypeVar("SomeRows", bound=Rows)
 
 
+def in_key_order(rows: SomeRows, most: int) -> SomeRows:
+    """At most so many of the rows, drawn by what they hold, in the order of their keys.
+
+    Whatever is done with the rows by position afterwards, a slice or every third of them, does not depend on the order
+    in which they came.
+    """
+    return rows.take(keys.smallest(keys.copy_keys(rows.keys()), most))
+
+
 def every_nth(rows: SomeRows, most: int) -> SomeRows:
     """At most so many of the rows, evenly spread: of rows in the order of their keys, a random draw."""
     step = max(1, -(-rows.n_rows // most))

@@ -141,7 +141,7 @@ class Family(Protocol):
     def text_term(self, params: Any, column: Column, words: tuple[str, ...]) -> Text:
         """What a column of text adds to the scores."""
         raise NotAvailableError(
-            f"which words of {column.name!r} are heard depends on the text, so there is no table of them to export"
+            f"which words of {column.name!r} count depends on the text, so there is no table of them to export"
         )
 
     def factors(self, params: Any, column: int, value: Any) -> tuple[str, ...] | None:

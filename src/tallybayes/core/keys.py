@@ -8,15 +8,12 @@ share a key and are distinguished by the number of the copy: which copy is which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-
-if TYPE_CHECKING:
-    from tallybayes.core.batch import SomeRows
 
 Keys = NDArray[np.uint64]
 
@@ -110,15 +107,6 @@ def smallest(keys: Keys, most: int) -> NDArray[np.intp]:
         return np.argsort(keys, kind="stable")
     chosen = np.argpartition(keys, most)[:most]
     return chosen[np.argsort(keys[chosen], kind="stable")]
-
-
-def in_key_order(rows: SomeRows, most: int) -> SomeRows:
-    """At most so many of the rows, drawn by what they hold, in the order of their keys.
-
-    Whatever is done with the rows by position afterwards, a slice or every third of them, does not depend on the order
-    in which they came.
-    """
-    return rows.take(smallest(copy_keys(rows.keys()), most))
 
 
 class SeenKeys:

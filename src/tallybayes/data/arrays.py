@@ -148,16 +148,16 @@ def value_codes(x: NDArray[Any], names: Sequence[str] | None) -> tuple[tuple[Col
 def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Categories that are already numbered 0 … C − 1: the codes, and one more than the highest of each column.
 
-    Integers of any width are used as they are; in a matrix of floats NaN is a hole and fractions are cut off, as
-    scikit-learn does. Negative and infinite codes are errors, and so are absurdly high ones if they are to be
+    Integers of any width are used as they are; in a matrix of floats NaN is a missing value and fractions are dropped,
+    as scikit-learn does. Negative and infinite codes are errors, and so are absurdly high ones if they are to be
     learned: nobody means a table of a billion levels.
     """
-    holes = None
+    missing = None
     if x.dtype.kind == "b":
         x = x.view(np.uint8)
     elif x.dtype.kind not in "iu":
-        holes = np.isnan(x)
-        whole = np.where(holes, MISSING, x)
+        missing = np.isnan(x)
+        whole = np.where(missing, MISSING, x)
         _refuse(x, np.isinf(whole), "holds the code")
         _refuse(x, np.abs(whole) >= 2.0**63, "holds the code")
         x = whole.astype(np.int64)
@@ -169,7 +169,7 @@ def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) ->
     step = max(1, -(-len(x) // threads))
     ranges = list(map_rows(lambda a, b: kernels.code_range(x[a:b]), len(x), step, threads))
     if any((low < 0).any() for low, _ in ranges):
-        negative = x < 0 if holes is None else (x < 0) & ~holes
+        negative = x < 0 if missing is None else (x < 0) & ~missing
         _refuse(x, negative, "holds the code", "Negative values in data are no codes. ", NegativeError)
     highest = np.max([high for _, high in ranges], axis=0)
     if learning and (highest >= MOST_LEVELS).any():

@@ -65,17 +65,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     if profile.storage == "date":
         return Column(name, "ignored", reason="a date; derive columns such as month or weekday from it")
     if profile.storage in ("number", "integer"):
-        if whole and profile.numbered:
-            return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}", lasting="an identifier")
-        what, integers = ("whole numbers", True) if profile.storage == "integer" else ("numbers", False)
-        if whole and integers and (profile.low, profile.high) == (0, 1):
-            return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what, declared=(0, 1))
-        if profile.low == profile.high:
-            # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
-            reason = f"constant: {_figure(profile.low)} in every row, no evidence"
-        else:
-            reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_holes(profile)}"
-        return Column(name, "numeric", None, reason, what, integers)
+        return _numbers(profile, whole)
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     seen = len(profile.levels or levels)
     if profile.storage == "boolean":
@@ -95,6 +85,22 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     else:
         reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}"
     return Column(name, "category", levels, reason, what, declared=profile.declared or ())
+
+
+def _numbers(profile: Profile, whole: bool) -> Column:
+    """What a column of numbers is."""
+    name, rows = profile.name, plural(profile.n_rows, "row")
+    if whole and profile.numbered:
+        return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}", lasting="an identifier")
+    what, integers = ("whole numbers", True) if profile.storage == "integer" else ("numbers", False)
+    if whole and integers and (profile.low, profile.high) == (0, 1):
+        return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what, declared=(0, 1))
+    if profile.low == profile.high:
+        # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
+        reason = f"constant: {_figure(profile.low)} in every row, no evidence"
+    else:
+        reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_holes(profile)}"
+    return Column(name, "numeric", None, reason, what, integers)
 
 
 def _mean_words(values: tuple[Level, ...]) -> float:

@@ -15,12 +15,12 @@ from tallybayes.core.batch import MISSING, UNSEEN, Array
 from tallybayes.core.schema import Level, in_order
 from tallybayes.errors import DataError
 
-SMALL_RANGE = 1 << 16  # integers that lie this close together are looked up in a table
-SAMPLE = 1 << 12  # rows that tell whether a column repeats a few objects
+SMALL_RANGE = 1 << 16  # integers this close together are looked up in a table
+SAMPLE = 1 << 12  # rows by which it is decided whether a column repeats a few objects
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """The different values, sorted, without holes (None, NaN)."""
+    """The different values, sorted, without missing ones (None, NaN)."""
     offset = _offset(values)
     if offset is not None:
         seen = np.bincount(_shifted(values, offset))
@@ -35,7 +35,7 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The different values, sorted, and the position of each value among them; `MISSING` for a hole."""
+    """The different values, sorted, and the position of each value among them; `MISSING` for a missing value."""
     if values.dtype.kind == "O" and len(values) > SAMPLE and (few := _shared_objects(values)) is not None:
         objects, place = few
         levels, codes = factorise(objects)
@@ -79,7 +79,7 @@ def _addresses(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
-    """Position of each value among the levels; `MISSING` for a hole, `UNSEEN` for anything else."""
+    """Position of each value among the levels; `MISSING` for a missing value, `UNSEEN` for anything else."""
     known = levels if isinstance(levels, np.ndarray) else np.asarray(levels, dtype=_dtype_for(values))
     if values.dtype.kind == "f" and known.dtype.kind in "biuf":
         return _encode_floats(values, known)
@@ -104,17 +104,17 @@ def _looked_up(listed: list[Any], place_of: dict[Any, int]) -> NDArray[np.int32]
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Class code of each label; a hole or an unknown label is an error that says what to do."""
+    """Class code of each label; a missing or an unknown label is an error."""
     codes = encode(labels, classes)
     if codes.min(initial=0) < 0:
         row = int(np.flatnonzero(codes < 0)[0])
         if codes[row] == MISSING:
             raise DataError(f"row {row} has no label (Input y contains NaN or None); leave such rows out")
-        strange = distinct(labels[codes == UNSEEN])
-        near = difflib.get_close_matches(str(strange[0]), [str(c) for c in classes], n=1)
+        unknown = distinct(labels[codes == UNSEEN])
+        near = difflib.get_close_matches(str(unknown[0]), [str(c) for c in classes], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise DataError(
-            f"The target label(s) {strange} in y do not exist in the initial classes {classes} (row {row}){hint}"
+            f"The target label(s) {unknown} in y do not exist in the initial classes {classes} (row {row}){hint}"
         )
     return codes
 
@@ -133,11 +133,8 @@ def class_array(classes: Sequence[Level], dtype: Any = None) -> NDArray[Any]:
         if dtype is not None and dtype.kind in "OT":
             return np.array(classes, dtype=dtype)
         found = np.array(classes, dtype=str)
-        return (
-            found.astype(dtype)
-            if dtype is not None and dtype.kind == "U" and dtype.itemsize > found.itemsize
-            else found
-        )
+        wider = dtype is not None and dtype.kind == "U" and dtype.itemsize > found.itemsize
+        return found.astype(dtype) if wider else found
     if kinds in ({bool}, {int}, {float}, {int, float}):
         for wanted in [None] if dtype is None else [dtype, None]:
             exact = _exact(classes, wanted)

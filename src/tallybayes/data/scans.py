@@ -194,8 +194,7 @@ class FileSource:
         return [name for name in evidence(schema) if name in self.file.types]
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        text = any(schema.columns[p].kind == "text" for at in places.values() for p in at[:1])
-        if self.scan.weight is None and not text and can_push({block: families[block] for block in places}):
+        if self.scan.weight is None and can_push(schema, places, families):
             return pushed(self.seen, schema, places, families)
         return self._streamed(schema, places, families)
 

@@ -10,9 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Batch, Labels, Rows, SomeRows
+from tallybayes.core.batch import Batch, Labels, Rows, SomeRows, in_key_order
 from tallybayes.core.family import Family
-from tallybayes.core.keys import in_key_order
 from tallybayes.core.schema import Level, Schema, united
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, grown, inferred

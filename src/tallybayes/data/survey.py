@@ -54,11 +54,11 @@ class Survey:
         return int(self.class_weight.sum())
 
 
-def refuse_unlabelled(holes: int, unlabelled: str, name: str, target: str) -> None:
+def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> None:
     """Rows without a label are an error unless they are to be left out."""
-    if holes and unlabelled == "error":
+    if n_rows and unlabelled == "error":
         raise DataError(
-            f"{plural(holes, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
+            f"{plural(n_rows, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
             "out, with unlabelled='ignore' or --unlabelled ignore"
         )
 
@@ -101,16 +101,19 @@ def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profil
     return {name: one(name, column) for name, column in seen.columns.items()}
 
 
-def can_push(families: Mapping[str, Family]) -> bool:
+def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> bool:
     """Whether a survey has all that the tally of these blocks holds: moments, sums of counts, or weights of levels."""
 
-    def is_seen(family: Family) -> bool:
+    def is_seen(block: str) -> bool:
+        family = families[block]
         how = family.counted_by()
+        if any(schema.columns[p].kind == "text" for p in places[block]):
+            return False
         if how == "levels":
             return family.kind == "category"
         return (how == "moments" and not family.of_logs) or (how == "sums" and family.kind == "count")
 
-    return all(map(is_seen, families.values()))
+    return all(map(is_seen, places))
 
 
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:
@@ -177,4 +180,6 @@ def _refuse_as_counts(name: str, seen: Survey, is_document: bool) -> None:
     if column is not None and column.low < 0:
         raise DataError(f"column {name!r} holds the count {column.low:g}. Negative values in data cannot be counted.")
     if is_document and (column is None or column.weight.sum() < seen.n_rows):
-        raise DataError(f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'.")
+        raise DataError(
+            f"column {name!r} has missing values. Counts cannot be missing: fill them, or use family 'poisson'."
+        )

@@ -1,7 +1,7 @@
 """A scorer as an ONNX graph. It calculates in double precision; −inf is a very small number, as in SQL.
 
-A column of text is a tensor of strings, every other column one of numbers with NaN for a hole. Where no column holds
-text, there is a single input, a matrix.
+A column of text is a tensor of strings, every other column one of numbers with NaN for a missing value. Where no column
+holds text, there is a single input, a matrix.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Graph:
     # ------------------------------------------------------------------------------------------ small pieces
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add an operation; answers the name of what it gives."""
+        """Add an operation; returns the name of its result."""
         name = f"t{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(kind, inputs, [name], domain=domain, **attributes))
         return name
@@ -189,17 +189,17 @@ class Graph:
         at_zero = self.op("Equal", x, self.constant([[0.0]]))
         spike = self.where(at_zero, self.constant(term.zero[None]), self.constant(term.other[None]))
         rest = self.where(at_zero, self.constant([[0.0]]), self.density(term.rest))
-        return self.unless_hole(x, self.op("Add", spike, rest))
+        return self.unless_missing(x, self.op("Add", spike, rest))
 
     def add_line(self, term: Line) -> str:
         x = self.numbers[term.column]
         sloped = self.products(x, term.slope[None])
-        return self.unless_hole(x, self.op("Add", sloped, self.constant(term.offset[None])))
+        return self.unless_missing(x, self.op("Add", sloped, self.constant(term.offset[None])))
 
     def add_formula(self, term: Formula) -> str:
         x = self.numbers[term.column]
         if term.above is None:
-            return self.unless_hole(x, self.expression(term.expression, x))
+            return self.unless_missing(x, self.expression(term.expression, x))
         some = self.op("Greater", x, self.constant([[term.above]]))  # a missing value is not greater
         inside = self.where(some, x, self.constant([[term.above + 1.0]]))
         return self.where(some, self.expression(term.expression, inside), self.constant([[0.0]]))
@@ -237,28 +237,28 @@ class Graph:
         """Rows of a table at places (n, 1)."""
         return self.op("Gather", self.constant(table), self.op("Squeeze", place, self.constant([1], np.int64)), axis=0)
 
-    def unless_hole(self, x: str, score: str) -> str:
+    def unless_missing(self, x: str, score: str) -> str:
         """The score, or nothing where the number is missing."""
         return self.where(self.op("IsNaN", x), self.constant([[0.0]]), score)
 
-    def level(self, column: str, levels: tuple[Level, ...], hole: int) -> str:
-        """The place (n, 1) of a level; one behind the last for what is none, and that of a hole."""
+    def level(self, column: str, levels: tuple[Level, ...], missing: int) -> str:
+        """The place (n, 1) of a level; one behind the last for what is none, and that of a missing value."""
         if column in self.text:
-            return self.text_level(column, levels, hole)
+            return self.text_level(column, levels, missing)
         x, values = self.numbers[column], np.array([float(level) for level in levels])  # type: ignore[arg-type]
         same = self.cast(self.op("Equal", x, self.constant(values[None])), "number")
         back = self.constant(np.arange(len(levels))[None] - float(len(levels)))  # from one behind the last
         place = self.op("Add", self.total(self.op("Mul", same, back)), self.constant([[float(len(levels))]]))
-        return self.where(self.op("IsNaN", x), self.constant([[hole]], np.int64), self.cast(place, "whole"))
+        return self.where(self.op("IsNaN", x), self.constant([[missing]], np.int64), self.cast(place, "whole"))
 
-    def text_level(self, column: str, levels: tuple[Level, ...], hole: int) -> str:
+    def text_level(self, column: str, levels: tuple[Level, ...], missing: int) -> str:
         if self.missing_text in levels:
             raise SettingError(
                 f"column {column!r} has the level {self.missing_text!r}, which stands for a missing value in ONNX; "
                 "choose another text with missing_text="
             )
         keys = [str(level).encode() for level in (*levels, self.missing_text)]
-        values = [*range(len(levels)), hole]
+        values = [*range(len(levels)), missing]
         return self.op(
             "LabelEncoder",
             column,
@@ -269,7 +269,7 @@ class Graph:
         )
 
     def bin(self, column: str, edges: Array, above: bool = False) -> str:
-        """The number (n, 1) of the bin; one behind the last for a hole."""
+        """The number (n, 1) of the bin; one behind the last for a missing value."""
         x = self.numbers[column]
         passed = self.op("Greater" if above else "GreaterOrEqual", x, self.constant(edges[None]))
         place = self.total(self.cast(passed, "whole"))
@@ -289,9 +289,9 @@ class Graph:
         if part.edges is not None:
             return self.bin(part.column, part.edges)
         levels = part.levels or ()
-        hole = none if part.missing is None else part.missing
+        missing = none if part.missing is None else part.missing
         place = self.level(part.column, levels, len(levels) + 1)
-        table = self.constant([*range(len(levels)), none, hole], np.int64)
+        table = self.constant([*range(len(levels)), none, missing], np.int64)
         return self.op("Gather", table, place, axis=0)
 
     def density(self, term: Normal) -> str:
@@ -306,7 +306,7 @@ class Graph:
         score = self.op("Add", square, self.constant(term.log_norm[None]))
         if term.log:
             return self.where(positive, score, self.constant([[0.0]]))
-        return self.unless_hole(x, score)
+        return self.unless_missing(x, score)
 
     def products(self, x: str, slopes: Array) -> str:
         """x (n, V) times slopes (V, K); one of −inf counts where x is above zero."""

@@ -96,7 +96,7 @@ class Scorer:
         """The scorer of a model; one with columns of text only where these can be tokenised."""
         if model.texts and not texts:
             names = ", ".join(repr(column.name) for column in model.texts.values())
-            raise NotAvailableError(f"the text in {names} is cut into words, which only to_json can tell of")
+            raise NotAvailableError(f"the text in {names} is tokenised, which only to_json can describe")
         calibration, classes = model.settings.calibration, model.schema.classes
         if not isinstance(calibration, Temperature | Isotonic | None):
             raise NotAvailableError(f"a calibration of type {type(calibration).__name__} cannot be exported")

@@ -40,40 +40,39 @@ def to_python(model: Model, name: str = "predict_proba") -> str:
     body = [line for term in scorer.terms for line in lines_of.added(term)]
     body += _ending(scorer, lines_of.tables)
     labels = ", ".join(f"{_text(label)}: p[{k}]" for k, label in enumerate(scorer.classes))
-    lines = [
-        '"""Written by tallybayes: a Naive Bayes model as one function."""',
-        "",
-        "from bisect import bisect_left, bisect_right",
-        "from math import exp, inf, log",
-        "",
-        *(f"_{n} = {table}" for n, table in enumerate(lines_of.tables)),
-        "",
-        "",
-        f"def {name}(row):",
-        '    """Return the probability of each class. A column that is None, NaN or not in the row is missing."""',
-        "    def value(column):",
-        "        x = row.get(column)",
-        "        return None if x is None or x != x else x",
-        "",
-        "    def number(column):",
-        "        x = value(column)",
-        "        if x is None:",
-        '            raise ValueError(f"{column!r} is missing, and it is a part of a whole that has no holes")',
-        "        return x",
-        "",
-        "    def softmax(s):",
-        "        top = max(s)",
-        "        e = [exp(v - top) for v in s]",
-        "        total = sum(e)",
-        "        return [v / total for v in e]",
-        "",
-        f"    s = list({_text(scorer.prior)})",
-        *(f"    {line}" for line in body),
-        f"    return {{{labels}}}",
-    ]
+    tables = (f"_{n} = {table}" for n, table in enumerate(lines_of.tables))
+    start = f"    s = list({_text(scorer.prior)})"
+    scored = (f"    {line}" for line in body)
+    lines = [*IMPORTS, *tables, "", "", f"def {name}(row):", *HELPERS, start, *scored, f"    return {{{labels}}}"]
     return "\n".join(lines) + "\n"
 
 
+IMPORTS = (
+    '"""Written by tallybayes: a Naive Bayes model as one function."""',
+    "",
+    "from bisect import bisect_left, bisect_right",
+    "from math import exp, inf, log",
+    "",
+)
+HELPERS = (
+    '    """Return the probability of each class. A column that is None, NaN or not in the row is missing."""',
+    "    def value(column):",
+    "        x = row.get(column)",
+    "        return None if x is None or x != x else x",
+    "",
+    "    def number(column):",
+    "        x = value(column)",
+    "        if x is None:",
+    '            raise ValueError(f"{column!r} is missing, and it is a part of a whole that must be complete")',
+    "        return x",
+    "",
+    "    def softmax(s):",
+    "        top = max(s)",
+    "        e = [exp(v - top) for v in s]",
+    "        total = sum(e)",
+    "        return [v / total for v in e]",
+    "",
+)
 ADD = "s = [a + b for a, b in zip(s, {})]"
 IF_SOME = "if x is not None:"
 

@@ -45,7 +45,7 @@ def to_sql(
     proba: bool = True,
     keep: Sequence[str] | None = None,
 ) -> str:
-    """One SELECT that answers the prediction, and the probability of each class, for every row of a table."""
+    """One SELECT that returns the prediction, and the probability of each class, for every row of a table."""
     scorer = Scorer.of(model)
     check_plain(scorer)
     return Query(scorer, dialect_of(dialect), scorer.columns if keep is None else tuple(keep)).text(table, proba)
@@ -74,7 +74,7 @@ class Query:
         scores = self._scores()
         answers = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
         if taken := [name for name in self.keep if name in answers]:
-            raise SettingError(f"the query answers a column {taken[0]!r} already; leave it out of keep")
+            raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
         kept = [d.identifier(name) for name in self.keep]
         source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
         compared = [d.identifier(name) for name in self.raw if name not in self.keep]
@@ -182,8 +182,8 @@ class Query:
         name = self._place(place)
         yield from (self.dialect.cell(of_class.tolist(), name) for of_class in scores.T)
 
-    def _level(self, column: str, levels: tuple[Level, ...], other: str, hole: str) -> str:
-        """The place of a level, counted from one, or what values that are none and holes have instead."""
+    def _level(self, column: str, levels: tuple[Level, ...], other: str, missing: str) -> str:
+        """The place of a level, counted from one, or what values that are unseen or missing have instead."""
         d, own = self.dialect, self.own
         if levels and all(_is_number(level) for level in levels):
             x = self._x(column)  # a column of numbers may hold NaN
@@ -199,10 +199,10 @@ class Query:
         else:
             whens = " ".join(f"WHEN {cell} THEN {i}" for i, cell in enumerate(cells, 1))
             found = f"CASE {x} {whens} ELSE {other} END" if cells else other
-        return f"CASE WHEN {x} IS NULL THEN {hole} ELSE {found} END"
+        return f"CASE WHEN {x} IS NULL THEN {missing} ELSE {found} END"
 
     def _bin(self, x: str, edges: Array, above: bool = False) -> str:
-        """The number of the bin, counted from one, or NULL for a hole; the edges are halved until one is left."""
+        """The number of the bin, counted from one, or NULL if missing; the edges are halved until one is left."""
         below = "<=" if above else "<"
 
         def between(first: int, last: int) -> str:
@@ -218,8 +218,8 @@ class Query:
         """The place of a value among those of one side of a pair, counted from one, or NULL."""
         if part.edges is not None:
             return self._bin(self._x(part.column), part.edges)
-        hole = "NULL" if part.missing is None else str(part.missing + 1)
-        return self._level(part.column, part.levels or (), "NULL", hole)
+        missing = "NULL" if part.missing is None else str(part.missing + 1)
+        return self._level(part.column, part.levels or (), "NULL", missing)
 
     def _density(self, term: Normal) -> Iterator[str]:
         number, x = self.dialect.number, self._x(term.column)
@@ -230,7 +230,7 @@ class Query:
             density = f"{number(norm)} - {number(0.5 * precision)} * {z} * {z}"
             if (
                 self.dialect.raises
-            ):  # where a product that is too large is an error, what lies that far out is told before
+            ):  # where a product that is too large is an error, what lies that far out is handled before
                 far = number(1e140 / max(float(np.sqrt(precision)), 1e-100))
                 density = f"CASE WHEN ABS{z} > {far} THEN {number(FORBIDDEN)} ELSE {density} END"
             yield density
@@ -269,7 +269,7 @@ class Query:
             yield f"CASE WHEN {forbidden} THEN {number(p)} ELSE {own}s{k} - {own}top END AS {own}d{k}"
 
     def _calibrated(self, kept: list[str]) -> list[str]:
-        """The next steps; answers the columns that are in proportion to the probabilities."""
+        """The next steps; returns the columns that are in proportion to the probabilities."""
         d, own, calibration = self.dialect, self.own, self.scorer.calibration
         if isinstance(calibration, Isotonic):
             return self._isotonic(calibration, kept)

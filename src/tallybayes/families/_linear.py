@@ -33,7 +33,7 @@ class Sparse(NamedTuple):
 class Dense(NamedTuple):
     """Events in a dense matrix, and which cells have a value (None when all do)."""
 
-    value: Array  # (n, d), zero in the holes
+    value: Array  # (n, d), zero where the value is missing
     seen: Array | None  # (n, d) one or zero
 
     @classmethod
@@ -73,7 +73,7 @@ class Slopes:
             return events.value @ self.slope + self.total_offset
         return events.value @ self.slope + events.seen @ self.offset
 
-    def weighed(self, weights: Array) -> Slopes:
+    def weighted(self, weights: Array) -> Slopes:
         """The same, each column's terms times its weight (d,)."""
         return Slopes(self.slope * weights[:, None], None if self.offset is None else self.offset * weights[:, None])
 
@@ -111,10 +111,10 @@ class Linear:
             out[self.veto.parts(events) > 0.0] = -np.inf
         return out
 
-    def weighed(self, weights: Array) -> Self:
+    def weighted(self, weights: Array) -> Self:
         """The same, each column's logs times its weight (d,); a column that weighs nothing forbids nothing."""
-        veto = None if self.veto is None else self.veto.weighed((weights > 0).astype(np.float64))
-        return replace(self, finite=self.finite.weighed(weights), veto=veto)
+        veto = None if self.veto is None else self.veto.weighted((weights > 0).astype(np.float64))
+        return replace(self, finite=self.finite.weighted(weights), veto=veto)
 
     def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
         return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
@@ -199,7 +199,7 @@ def times_log(amount: Array, of: Array) -> Array:
 
 
 def log_factorials(x: NDArray[Any] | Csr) -> Array:
-    """Σ_d log x_d! of each row (n,); a hole adds nothing."""
+    """Σ_d log x_d! of each row (n,); a missing value adds nothing."""
     from scipy.special import gammaln  # slow to import and seldom needed
 
     entries = Entries.of(x)

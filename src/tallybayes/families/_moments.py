@@ -29,7 +29,7 @@ class Densities:
     log_density: Expression
     by_name: Mapping[str, Array]  # (K, d) each
 
-    def weighed(self, weights: Array) -> Densities:
+    def weighted(self, weights: Array) -> Densities:
         """The same, each column's logs times its weight (d,)."""
         return replace(self, log_density=("mul", weights, self.log_density))
 

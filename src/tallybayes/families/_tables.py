@@ -52,7 +52,7 @@ class Tables:
         """Log probabilities (K, C) of the levels of one column."""
         return self.table[self.start[column] : self.start[column + 1] - 1].T
 
-    def weighed(self, weights: Array) -> Self:
+    def weighted(self, weights: Array) -> Self:
         """The same, each column's logs times its weight (d,)."""
         return replace(self, table=self.table * np.repeat(weights, np.diff(self.start))[:, None])
 
@@ -156,7 +156,7 @@ def column_sums(cells: NDArray[Any], n_levels: NDArray[np.int64]) -> NDArray[Any
 
 
 def each_column(summary: Counts, x: Codes) -> list[tuple[slice, NDArray[np.int64], NDArray[np.bool_]]]:
-    """For each column its cells in the counts, the codes of the rows (0 for a hole) and where there is a value.
+    """For each column its cells in the counts, the codes of the rows (0 if missing) and where there is a value.
 
     Leave-one-out knows every value, so a code that is none is an error.
     """

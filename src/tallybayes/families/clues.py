@@ -2,10 +2,10 @@
 
 P(v | k) = (n_kv + a) / (n_k + 2a) is the chance that word v occurs in a document of class k. What a word says for a
 class is its log against the mean over the classes, e_vk = log P(v | k) − mean_j log P(v | j). Of the words of a
-document the ``most`` that say most for each class are heard, and the score of a class is Σ e_vk over them.
+document the ``most`` that say most for each class count, and the score of a class is Σ e_vk over them.
 
-Words of one document repeat each other: a Naive Bayes model that hears them all is far too sure, and surer the longer
-the document is. After Graham (2002) and Robinson (2003), who heard the 15 to 150 strongest.
+Words of one document repeat each other: a Naive Bayes model that counts them all is far too sure, and surer the longer
+the document is. After Graham (2002) and Robinson (2003), who used the 15 to 150 strongest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Hints:
         """What each word says (V, K); one that nobody used says nothing."""
         return said(self.count, self.weight, self.alpha)
 
-    def weighed(self, weights: Array) -> Hints:
+    def weighted(self, weights: Array) -> Hints:
         """The same, believed in part; the words of a document have one weight."""
         return Hints(self.count, self.weight, self.alpha, self.power * float(weights.max(initial=0.0)))
 
@@ -80,7 +80,7 @@ class Clues(Family):
     alpha : float, default=0.05
         Pseudocount of a word's presence and of its absence. A small one trusts words that only one class has used.
     most : int, default=15
-        Words of a document that are heard for each class.
+        Words of a document that count for each class.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Clues(Family):
                 f"clues need alpha above 0: one word that a class never used would decide; got {self.alpha!r}"
             )
         if self.most < 1:
-            raise SettingError(f"at least 1 word has to be heard, not {self.most!r}")
+            raise SettingError(f"at least 1 word has to count, not {self.most!r}")
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         count, _ = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)
@@ -122,28 +122,28 @@ class Clues(Family):
 
     def contributions(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
         present = Present.of(x)
-        heard = params.said[present.word]
-        chosen = kernels.strongest(heard, present.start, self.most)
+        evidence = params.said[present.word]
+        chosen = kernels.strongest(evidence, present.start, self.most)
         parts = np.zeros((x.shape[0], params.count.shape[1], params.count.shape[0]))
-        parts[present.row[chosen], :, present.word[chosen]] = params.power * heard[chosen]
+        parts[present.row[chosen], :, present.word[chosen]] = params.power * evidence[chosen]
         return parts
 
     def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         present = Present.of(x)
-        heard = kernels.said_without(params.count, params.weight, self.alpha, present.start, present.word, labels)
-        return params.power * self._score(present, heard)
+        evidence = kernels.said_without(params.count, params.weight, self.alpha, present.start, present.word, labels)
+        return params.power * self._score(present, evidence)
 
-    def _score(self, present: Present, heard: Array) -> Array:
-        chosen = kernels.strongest(heard, present.start, self.most)
-        n_rows, row, heard = len(present.start) - 1, present.row[chosen], heard[chosen]
-        columns = [np.bincount(row, weights=column, minlength=n_rows) for column in heard.T]
+    def _score(self, present: Present, evidence: Array) -> Array:
+        chosen = kernels.strongest(evidence, present.start, self.most)
+        n_rows, row, evidence = len(present.start) - 1, present.row[chosen], evidence[chosen]
+        columns = [np.bincount(row, weights=column, minlength=n_rows) for column in evidence.T]
         return np.stack(columns, axis=1).astype(np.float64, copy=False)
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(NO_PROBABILITY)
 
     def linear(self, params: Hints) -> tuple[Array, Array]:
-        raise NotAvailableError("which clues are heard depends on the document, so the score is not linear in it")
+        raise NotAvailableError("which clues count depends on the document, so the score is not linear in it")
 
     def sample(self, params: Hints, codes: NDArray[Any], rng: np.random.Generator) -> Array:
         """Draw which words are there, each by itself."""

@@ -1,4 +1,4 @@
-"""Complement: each class weighed by how unlike all the other classes' words are (Rennie et al. 2003).
+"""Complement: each class weighted by how unlike all the other classes' words are (Rennie et al. 2003).
 
 The weight of word v in class k is −log of v's smoothed share among the words of all classes but k. It is a score
 for ranking classes, not a probability: there is no prior in it and no P(x).

@@ -33,7 +33,7 @@ class Normals:
     total: Array  # (K,) Σ_d log_norm
     epsilon: float | Array  # the floor that was added, for all columns or (1, d)
 
-    def weighed(self, weights: Array) -> Normals:
+    def weighted(self, weights: Array) -> Normals:
         """The same, each column's logs times its weight (d,)."""
         log_norm = self.log_norm * weights
         return replace(self, precision=self.precision * weights, log_norm=log_norm, total=log_norm.sum(axis=1))

@@ -209,7 +209,7 @@ def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr
 
 
 def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, idf: bool = False) -> Counts:
-    """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no holes."""
+    """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no missing values."""
     count, _ = kernels.event_sums(x, labels, n_classes, None, holes=False)
     having = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)[0] if idf else None
     return Counts(count, labels.class_weight(n_classes)[:, None], having=having)
@@ -226,7 +226,7 @@ def estimate_by_rarity(family: Any, summary: Counts) -> Any:
     """The parameters of a family with idf: those of the counts times the rarity of each word, read in the same way."""
     rarity = inverse_frequency(summary)
     plain = replace(family, idf=False).estimate(replace(summary, count=summary.count * rarity, having=None))
-    return replace(plain.weighed(rarity), summary=summary)
+    return replace(plain.weighted(rarity), summary=summary)
 
 
 def refuse_idf(idf: bool) -> None:

@@ -133,11 +133,11 @@ class Multinormal(Family):
         """In closed form where taking a row out moves a matrix by a rank of one; otherwise row by row."""
         assert labels.codes is not None
         x = _numbers(x)
-        out, settled = np.zeros((len(x), len(params.mean))), np.zeros(len(x), dtype=bool)
+        out, done = np.zeros((len(x), len(params.mean))), np.zeros(len(x), dtype=bool)
         if summary.complete and self.shrinkage != "auto":
             shrinkage = float(self.shrinkage or 0.0)
-            out, settled = _downdate.leave_one_out(summary, self.covariance, shrinkage, x, labels)
-        for i in np.flatnonzero(~settled):
+            out, done = _downdate.leave_one_out(summary, self.covariance, shrinkage, x, labels)
+        for i in np.flatnonzero(~done):
             own = Labels.hard(labels.codes[i : i + 1], labels.weight[i : i + 1])
             try:
                 without = summary - self.tally(x[i : i + 1], own, len(params.mean))

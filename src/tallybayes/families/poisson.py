@@ -79,7 +79,7 @@ class Poisson(Family):
         assert labels.codes is not None
         out, k, w = params.log_prob(x), labels.codes, labels.weight
         alpha = per_column(self.alpha, summary.count.shape[1])
-        uneven = summary.weight.shape[1] > 1 or np.ptp(alpha) > 0  # dense rows with holes were learned as well
+        uneven = summary.weight.shape[1] > 1 or np.ptp(alpha) > 0  # dense rows with missing values were learned as well
         if isinstance(x, Csr) and uneven:
             x = x.dense()
         if isinstance(x, Csr):

@@ -1,7 +1,7 @@
 """Zero-inflated: numbers of which many are exactly zero, and the others a bell curve or a lognormal one.
 
 P(x | k) is P(zero | k) at zero, and (1 − P(zero | k)) · density of the rest elsewhere: two families side by side, a
-yes-or-no for being zero and one for the others, to which a zero is a hole.
+yes-or-no for being zero and one for the others, to which a zero is missing.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class SpikedParameters:
     other: Chances
     rest: Normals
 
-    def weighed(self, weights: Array) -> SpikedParameters:
+    def weighted(self, weights: Array) -> SpikedParameters:
         """The same, each column's logs times its weight (d,)."""
-        return SpikedParameters(self.other.weighed(weights), self.rest.weighed(weights))
+        return SpikedParameters(self.other.weighted(weights), self.rest.weighted(weights))
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,6 @@ class ZeroInflated(Family):
 
 
 def _split(x: NDArray[Any]) -> tuple[Array, Array]:
-    """Whether each number is not zero, as 0 and 1, and the numbers without the zeros; holes stay holes."""
+    """Whether each number is not zero, as 0 and 1, and the numbers without the zeros; missing values stay missing."""
     x = np.asarray(x, dtype=np.float64)
     return np.where(np.isnan(x), np.nan, x != 0), np.where(x == 0, np.nan, x)

@@ -41,17 +41,24 @@ class Judge:
     prior: Array  # (K,) log prior
 
     def of_column(self, x: Matrix) -> Trial:
-        """The rows as one column shows them: rows of the same code, class and weight are all alike and tried once."""
+        """The rows as one column shows them: rows of the same value, class and weight are all alike and tried once."""
         labels, weight = self.labels, self.labels.weight
-        if not isinstance(x, Codes):
+        if isinstance(x, Codes):
+            code = x.matrix[:, 0].astype(np.int64)
+        elif isinstance(x, np.ndarray):
+            value, code = np.unique(x[:, 0], return_inverse=True)
+            if len(value) * len(self.prior) > len(code) // 2:  # hardly any are alike
+                return Trial(x, labels, weight, self.prior)
+        else:
             return Trial(x, labels, weight, self.prior)
         assert labels.codes is not None
-        alike = x.matrix[:, 0].astype(np.int64) * len(self.prior) + labels.codes
+        alike = code * len(self.prior) + labels.codes
         if np.ptp(weight) > 0:
             _, size = np.unique(weight, return_inverse=True)
             alike = alike * (size.max() + 1) + size
         _, first, times = np.unique(alike, return_index=True, return_counts=True)
-        return Trial(x.take(first), labels.take(first), times * weight[first], self.prior)
+        few = x.take(first) if isinstance(x, Codes) else x[first]
+        return Trial(few, labels.take(first), times * weight[first], self.prior)
 
 
 @dataclass(frozen=True)

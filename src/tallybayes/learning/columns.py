@@ -36,7 +36,7 @@ def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading
     judge = Judge(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
     choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.names.items()}
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
-    families = {**trials.settled, **chosen}
+    families = {**trials.known, **chosen}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
     final = Schema(read, batch.schema.classes)
     blocks = {name: _taken(tally, name, at) for name, at in places_of(families, final).items()}
@@ -50,31 +50,31 @@ class _Trials:
     """Which families are to be tried for which columns."""
 
     columns: tuple[Column, ...]  # with fine edges where a family of bins is among them
-    settled: Mapping[str, Family]  # families that are known, by column
+    known: Mapping[str, Family]  # families that are known, by column
     names: Mapping[int, list[str]]  # families to be tried, by position
 
     @classmethod
     def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family]) -> _Trials:
         fixed = {name: family.alone() for name, family in given.families.items()}
         columns: list[Column] = []
-        settled: dict[str, Family] = {}
+        known: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
             if column.kind != "ignored":
                 if column.name in fixed:
-                    settled[column.name] = fixed[column.name]
+                    known[column.name] = fixed[column.name]
                 elif column.kind == "numeric":
                     names[p] = _tried(batch, column, given.numeric, numeric)
                 elif column.kind not in ("category", "boolean"):
-                    settled[column.name] = FAMILIES[textbook_family(column.kind)]()
+                    known[column.name] = FAMILIES[textbook_family(column.kind)]()
                 elif given.category is not None:
-                    settled[column.name] = given.category
+                    known[column.name] = given.category
                 else:
                     names[p] = [Hierarchical.name]
-            known = [settled[column.name]] if column.name in settled else [FAMILIES[name] for name in names.get(p, [])]
-            in_bins = column.kind == "numeric" and any(family.in_bins for family in known)
+            tried = [known[column.name]] if column.name in known else [FAMILIES[name] for name in names.get(p, [])]
+            in_bins = column.kind == "numeric" and any(family.in_bins for family in tried)
             columns.append(replace(column, edges=fine_edges_of(batch, column)) if in_bins else column)
-        return cls(tuple(columns), settled, names)
+        return cls(tuple(columns), known, names)
 
     def places(self) -> dict[str, list[int]]:
         """The columns of every block that is counted."""
@@ -83,16 +83,16 @@ class _Trials:
             for name in dict.fromkeys(counted_as(FAMILIES[name]) for name in names):
                 found.setdefault(name, []).append(p)
         for p, column in enumerate(self.columns):
-            if column.name in self.settled:
-                found.setdefault(block_of(column, counted_as(self.settled[column.name])), []).append(p)
+            if column.name in self.known:
+                found.setdefault(block_of(column, counted_as(self.known[column.name])), []).append(p)
         return found
 
     def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
         """The families that count the blocks."""
         found: dict[str, Family] = {Hierarchical.name: Hierarchical(), **numeric}
         for column in self.columns:
-            if column.name in self.settled:
-                family = self.settled[column.name]
+            if column.name in self.known:
+                family = self.known[column.name]
                 found.setdefault(block_of(column, family.name), family)
         return found
 

@@ -26,7 +26,7 @@ from tallybayes.learning.weights import PULL
 
 MOST_COLUMNS = 64  # that are paired, the most telling ones
 MOST_CELLS = 4096  # combinations of a pair
-EVEN = 8  # bins of a number that tells nothing by itself
+EVEN = 8  # bins of a number that is no evidence by itself
 STRENGTHS = (2.0, 8.0, 32.0)
 TOGETHER = "together with"
 BEYOND_CHANCE = 3.0  # nats
@@ -145,6 +145,6 @@ def _gain(family: Pair, counts: Counts, x: Codes, labels: Labels, posterior: Arr
 
 
 def with_reason(column: Column, gain: float) -> Column:
-    """The pair with what it gains, for people; a gain of nothing means that it was told."""
+    """The pair with what it gains, for people; a gain of nothing means that it was given."""
     reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as told"
     return replace(column, reason=reason, lasting="two columns together")

@@ -66,7 +66,7 @@ class Counter:
 
     def summary(self, block: str, columns: Sequence[Column], family: Family) -> Any:
         """The summary of a block of columns."""
-        how = family.counted_by()
+        how = None if any(column.kind == "text" for column in columns) else family.counted_by()
         if how == "levels":
             return self.coded(columns)
         known = [column for column in columns if column.name in self.lazy.types]
@@ -125,7 +125,7 @@ class Counter:
             if np.any(weight < self.class_weight[:, None]):
                 name = columns[int(np.argwhere(weight < self.class_weight[:, None])[0, 1])].name
                 raise DataError(
-                    f"column {name!r} has holes. Counts cannot have holes: fill them, or use family 'poisson'."
+                    f"column {name!r} has missing values. Counts cannot be missing: fill them, or use family 'poisson'."
                 )
             weight = self.class_weight[:, None]
         return Counts(np.ascontiguousarray(table[:, :, 1]), np.ascontiguousarray(weight))
