@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.family import Numbers
 from tallybayes.core.summaries import Moments
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
+
+NARROW = 1.1  # largest over smallest value, below which a column is no candidate
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Gamma(OfMoments):
     name: ClassVar[str] = "gamma"
     least: ClassVar[float] = 0.0
     above_least: ClassVar[bool] = True
+
+    def suits(self, numbers: Numbers) -> bool:
+        # Numbers that hardly vary beside their size have a shape so large that its terms cancel to noise.
+        return super().suits(numbers) and numbers.high > NARROW * numbers.low
 
     def estimate(self, summary: Moments) -> Densities:
         from scipy.special import gammaln  # slow to import
