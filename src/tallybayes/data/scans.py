@@ -30,7 +30,7 @@ from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Table, TableBatch, profile
 from tallybayes.data.targets import objects, refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, SettingError
 
 KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
 
@@ -121,7 +121,10 @@ class FileSource:
         columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
         schema = Schema(columns, self._seen.classes)
         chosen = [c.name for c in columns if c.tokens is not None and c.tokens.is_chosen]
-        return with_chosen_words(schema, self._tables(chosen)) if chosen else schema
+        return self._chosen_words(schema, chosen) if chosen else schema
+
+    def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        return with_chosen_words(schema, self._tables(columns))
 
     def _refuse_one_sign(self) -> None:
         if self.seen.unlabelled and isinstance(self.seen.classes[0], int) and self.scan.unlabelled != "error":
@@ -239,6 +242,14 @@ class EngineSource(FileSource):
 
     def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
         return file
+
+    def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        if self.file.is_spread:
+            raise SettingError(
+                f"min_count and max_features choose words by reading all rows, which stay in {self.file.name}; count "
+                "all words, or hash them, with Tokens(hashed=20)"
+            )
+        return super()._chosen_words(schema, columns)
 
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         return self.file.tables([*dict.fromkeys([*columns, *self.scan.columns])], self.scan.target)
