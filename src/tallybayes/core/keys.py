@@ -109,6 +109,13 @@ def smallest(keys: Keys, most: int) -> NDArray[np.intp]:
     return chosen[np.argsort(keys[chosen], kind="stable")]
 
 
+def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
+    """A fold (n,) for each of some rows in the order of their keys, every fold with its share of each class."""
+    fold = np.empty(len(codes), dtype=np.intp)
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
+    return fold
+
+
 class SeenKeys:
     """Keys of rows that came before: how often each occurred, exactly, in 8 bytes a row.
 
@@ -135,10 +142,3 @@ class SeenKeys:
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             last = self._runs.pop()
             self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)), kind="stable")
-
-
-def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
-    """A fold (n,) for each of some rows in the order of their keys, every fold with its share of each class."""
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
-    return fold
