@@ -412,7 +412,7 @@ def tokens(rng: np.random.Generator) -> None:
             x, words = kernels.count_tokens(lent, first, last, cut)
             assert len(x.start) == last - first + 1
             assert words.is_sound()
-            kernels.weighed_counts(x, True, True)
+            kernels.scaled_counts(x, True, True)
             for i in range(first, last):
                 listed = [token for token, *_ in _native_of(kernels).list_tokens(lent, i, cut)]
                 assert x.data[x.start[i - first] : x.start[i - first + 1]].sum() == len(listed)
@@ -491,11 +491,11 @@ def mail(rng: np.random.Generator) -> None:
         refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2)
         word, labels = np.zeros(n, dtype=np.int32), Labels.hard(np.zeros(3, dtype=np.int32))
         count, weight = np.full((2, 3), 5.0), np.full(3, 9.0)
-        assert np.isfinite(kernels.said_without(count, weight, 0.5, start, word, labels)).all()
+        assert np.isfinite(kernels.word_scores_without(count, weight, 0.5, start, word, labels)).all()
         if n:
-            refused(kernels.said_without, count, weight, 0.5, start, word + np.int32(2), labels)
-        refused(kernels.said_without, count, weight[:2], 0.5, start, word, labels)
-        refused(kernels.said_without, count, weight, 0.5, start[:-1], word, labels)
+            refused(kernels.word_scores_without, count, weight, 0.5, start, word + np.int32(2), labels)
+        refused(kernels.word_scores_without, count, weight[:2], 0.5, start, word, labels)
+        refused(kernels.word_scores_without, count, weight, 0.5, start[:-1], word, labels)
     letters = list("aB1_$'’.-%! éÉßİΣ你\u0301\U0001f600\ud800\n")
     for length in (0, 1, 5, 40, 3000):
         bag = kernels._native.TokenBag()

@@ -96,9 +96,9 @@ class CellError(DataError):
 
 
 def bad_number(value: float, row: int, column: int) -> CellError:
-    """Return the error for a number that cannot be used: infinite, a hole among counts, or a negative count."""
+    """Return the error for a number that cannot be used: infinite, a missing count, or a negative count."""
     if value != value:
-        return CellError("holds NaN", "Counts cannot have holes: fill it, or leave the row out.", row, column)
+        return CellError("holds NaN", "Counts cannot be missing: fill it, or leave the row out.", row, column)
     if value in (float("inf"), float("-inf")):
         return CellError(
             "is infinite", "Replace infinite values, with NaN if they stand for missing ones.", row, column

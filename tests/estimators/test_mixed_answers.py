@@ -264,7 +264,8 @@ def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> No
     table, species = birds()
     twice = pd.concat([pd.DataFrame(table)] * 2)
     with pytest.raises(
-        UnlearnError, match=r"class 'Adelie' have a weight of 304, .* learned 152.*judged with method='test'"
+        UnlearnError,
+        match=r"class 'Adelie' have a weight of 304, .* learned 152.*evaluate other rows with method='test'",
     ):
         model.evaluate(twice, [*species, *species], method="leave-one-out")
     assert model.evaluate(twice, [*species, *species], method="test").n_rows == 688

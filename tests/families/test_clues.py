@@ -34,7 +34,7 @@ def test_how_often_a_word_occurs_in_a_document_does_not_matter():
     _, params = fitted(family, X, CODES)
     assert_array_equal(family.log_prob(params, X), family.log_prob(params, 7.0 * X))
     _, again = fitted(family, 3.0 * X, CODES)
-    assert_array_equal(params.said, again.said)
+    assert_array_equal(params.evidence, again.evidence)
 
 
 def test_only_the_strongest_words_of_each_class_are_heard():
@@ -55,7 +55,7 @@ def test_only_the_strongest_words_of_each_class_are_heard():
 def test_a_word_that_nobody_used_says_nothing():
     family = Clues()
     _, params = fitted(family, np.array([[1, 0], [1, 0], [0, 0]]), [0, 0, 1])
-    assert_array_equal(params.said[1], [0.0, 0.0])
+    assert_array_equal(params.evidence[1], [0.0, 0.0])
 
 
 def test_the_pseudocount_and_the_number_of_clues_matter():

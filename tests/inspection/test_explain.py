@@ -65,7 +65,7 @@ def test_factors_are_written_as_they_are_worked_out() -> None:
 def test_a_notebook_sees_what_a_terminal_sees() -> None:
     shown = NaiveBayes(classical=True).fit(DAYS, PLAY).explain({"wind": "weak"})._repr_html_()
     assert "(missing)" not in shown
-    assert "<p>no value: outlook, temperature, humidity</p>" in shown
+    assert "<p>missing: outlook, temperature, humidity</p>" in shown
 
 
 def told(**evidence: tuple[Any, float]) -> Explanation:
@@ -84,7 +84,7 @@ def test_an_explanation_prints_one_line_for_each_thing_that_speaks() -> None:
         "-1.000",
         "+0.500",
     ]
-    assert lines[5].strip() == "no value: sender"
+    assert lines[5].strip() == "missing: sender"
 
 
 def test_bars_are_as_long_as_the_evidence_is_strong() -> None:

@@ -64,7 +64,7 @@ class Table:
         """The rows at these positions, in this order."""
         return Table(self.x[rows], self.codes[rows], self.weight[rows])
 
-    def weighing(self, weight: Any) -> Table:
+    def with_unlabelled_weight(self, weight: Any) -> Table:
         """The same rows with other weights."""
         return replace(self, weight=np.broadcast_to(weight, len(self)).astype(np.float64))
 

@@ -16,7 +16,7 @@ from tallybayes.families import (
     ZeroInflated,
     numeric_families,
 )
-from tallybayes.learning.candidates import Choice, Judge, candidates
+from tallybayes.learning.candidates import Choice, TrialRows, candidates
 from tallybayes.learning.reading import joined
 
 RNG = np.random.default_rng(0)
@@ -125,7 +125,7 @@ def test_rows_of_the_same_code_class_and_weight_are_tried_once():
     codes, labels = Codes(x, np.array([4])), Labels(y, weight)
     family, prior = Hierarchical(), np.log([0.2, 0.3, 0.5])
     summary = family.tally(codes, labels, 3)
-    trial = Judge({}, labels, prior).of_column(codes)
+    trial = TrialRows({}, labels, prior).of_column(codes)
     assert len(trial.times) <= 5 * 3 * 2
     assert trial.times.sum() == pytest.approx(weight.sum())
     scores = family.leave_one_out(summary, family.estimate(summary), codes, labels) + prior

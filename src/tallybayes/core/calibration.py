@@ -1,7 +1,7 @@
-"""Honest probabilities: maps from raw to calibrated posteriors, fitted on leave-one-out scores.
+"""Calibration: maps from raw to calibrated posteriors, fitted on leave-one-out scores.
 
-Columns that say the same thing are counted twice by a Naive Bayes model, so its posteriors are mostly too sure. A
-calibration leaves the evidence as it is and corrects how much is concluded from it.
+A Naive Bayes model counts the evidence of dependent columns more than once, so its posteriors are mostly too close to
+0 and 1. A calibration leaves the evidence as it is and corrects how much is concluded from it.
 """
 
 from __future__ import annotations
@@ -201,8 +201,8 @@ def _lowest(loss: Callable[[float], float], low: float, high: float) -> float:
 def _isotonic(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Isotonic:
     n_classes = log_posterior.shape[1]
     odds = _log_odds(_normalised(log_posterior))
-    judged = range(n_classes) if n_classes > 2 else (1,)
-    curves = tuple(_curve(odds[:, k], codes == k, weight) for k in judged)
+    classes = range(n_classes) if n_classes > 2 else (1,)
+    curves = tuple(_curve(odds[:, k], codes == k, weight) for k in classes)
     # Half a row's worth of doubt between two classes, and the same for each when there are more.
     return Isotonic(curves, min(1.0 / (n_classes * float(weight.sum())), 0.5 / n_classes))
 

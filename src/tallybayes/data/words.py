@@ -30,7 +30,7 @@ class Counted:
         """The counts of some words, as they weigh; others are left out."""
         documents = self.documents
         if tokens.damped or tokens.scaled:  # words that are not known have their share of the length of a text
-            documents = kernels.weighed_counts(documents, tokens.damped, tokens.scaled)
+            documents = kernels.scaled_counts(documents, tokens.damped, tokens.scaled)
         if isinstance(self.words, range) or self.words is levels:
             return documents
         assert isinstance(levels, Vocabulary)

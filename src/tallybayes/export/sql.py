@@ -284,21 +284,21 @@ class Query:
         if calibration.margin <= 0:
             raise NotAvailableError("curves without a margin cannot be written as SQL; fit the calibration again")
         shifted = [f"{own}d{k}" for k in range(self.n_classes)]
-        judged = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
-        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in judged}
-        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in judged]
+        classes = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
+        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in classes}
+        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in classes]
         self._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
         odds = []
-        for k in judged:
+        for k in classes:
             total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
             odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
         self._step("odds", f"{own}rivals", [*kept, *odds])
         curves = [
-            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, judged, strict=True)
+            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, classes, strict=True)
         ]
         self._step("curves", f"{own}odds", [*kept, *curves])
         low, high = number(calibration.margin), number(1.0 - calibration.margin)
-        heights = [f"{own}h{k}" for k in judged]
+        heights = [f"{own}h{k}" for k in classes]
         held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
         if len(held) == 1:
             held = [f"{number(1.0)} - ({held[0]})", held[0]]

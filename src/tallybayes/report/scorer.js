@@ -276,8 +276,8 @@ const tallybayes = (() => {
   const CALIBRATIONS = {
     temperature: (by, logs) => logSoftmax(logs.map((p) => p / by.temperature)).map(Math.exp),
     isotonic(by, logs) {
-      const judged = by.curves.length > 1 ? logs.map((_, k) => k) : [1];
-      let own = judged.map((k, i) => interpolated(by.curves[i], logOdds(logs, k)));
+      const classes = by.curves.length > 1 ? logs.map((_, k) => k) : [1];
+      let own = classes.map((k, i) => interpolated(by.curves[i], logOdds(logs, k)));
       own = own.map((p) => Math.min(Math.max(p, by.margin), 1 - by.margin));
       if (own.length === 1) own = [1 - own[0], own[0]];
       const total = own.reduce((a, b) => a + b, 0);

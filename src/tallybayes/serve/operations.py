@@ -13,7 +13,7 @@ from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.metrics import score
-from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry
@@ -72,7 +72,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
         source, out = Path(directory, "rows.csv"), Path(directory, "predicted.csv")
         source.write_bytes(content)
         try:
-            n_rows = predict_file(model, source, out, Answers())
+            n_rows = predict_file(model, source, out, PredictionColumns())
         except TallybayesError as error:  # the path of the temporary file is nobody's business
             raise DataError(str(error).replace(str(source), "the file")) from None
         return out.read_bytes(), n_rows
