@@ -13,6 +13,7 @@
 #include "clues.hpp"
 #include "counts.hpp"
 #include "gaussian.hpp"
+#include "keys.hpp"
 #include "leave_one_out.hpp"
 #include "mail.hpp"
 #include "sparse_leave_one_out.hpp"
@@ -117,6 +118,13 @@ TB_FLOATS(TB_FLOAT_CLONES)
     TB_CLONES void run_table(const tb::Matrix<T>& x, Index k, const std::int64_t* start, const double* table,     \
                              double* out) { tb::table_scores(x, k, start, table, out); }
 TB_INTEGERS(TB_INTEGER_CLONES)
+
+#define TB_KEY_CLONES(T)                                                                                          \
+    TB_CLONES void run_number_keys(const T* x, Index step, Index n, std::uint64_t own, std::uint64_t* total) {    \
+        tb::number_keys(x, step, n, own, total);                                                                  \
+    }
+TB_FLOATS(TB_KEY_CLONES)
+TB_INTEGERS(TB_KEY_CLONES)
 
 #define TB_CSR_CLONES(T, I)                                                                                        \
     TB_CLONES Index run_csr(const tb::Csr<T, I>& x, Index k, bool binary, double t, const double* w, double* out) { \
@@ -365,6 +373,46 @@ void check_row_starts(const Vector<I>& start, Index entries) {
     for (Index i = 0; i + 1 < rows(start); ++i) require(start.data()[i] <= start.data()[i + 1], "row pointers must not fall");
 }
 
+template <class T>
+void bind_number_keys(nb::module_& m) {
+    m.def("number_keys", [](const nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>& x, std::uint64_t own, const OutVector<std::uint64_t>& total) {
+        require(rows(x) == rows(total), "there must be one key a row");
+        run_number_keys(x.data(), static_cast<Index>(x.stride(0)), rows(x), own, total.data());
+    }, "x"_a.noconvert(), "own"_a, "total"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
+}
+
+void bind_keys(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    bind_number_keys<double>(m);
+    bind_number_keys<float>(m);
+    bind_number_keys<std::int64_t>(m);
+    bind_number_keys<std::int32_t>(m);
+    bind_number_keys<std::int16_t>(m);
+    bind_number_keys<std::int8_t>(m);
+    bind_number_keys<std::uint8_t>(m);
+    bind_number_keys<std::uint16_t>(m);
+    bind_number_keys<std::uint32_t>(m);
+    bind_number_keys<std::uint64_t>(m);
+    m.def("code_keys", [](const Codes& codes, const Vector<std::uint64_t>& table, const OutVector<std::uint64_t>& total) {
+        const Index n = rows(codes), missing = rows(table) - 1;
+        require(n == rows(total) && missing >= 0, "there must be one key a row, and one for missing values");
+        for (Index i = 0; i < n; ++i) {
+            const Index code = codes.data()[i];
+            require(code <= missing, "a code is out of range");
+            total.data()[i] += table.data()[code < 0 ? missing : code];
+        }
+    }, "codes"_a.noconvert(), "table"_a.noconvert(), "total"_a.noconvert(), Release());
+    m.def("text_keys", [](const Texts& t, std::size_t first, std::uint64_t own, const OutVector<std::uint64_t>& total) {
+        const auto n = static_cast<std::size_t>(rows(total));
+        require(first + n <= t.texts.documents.size(), "there must be one key a row");
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::string_view text = t.texts.documents[first + i];
+            total.data()[i] += tb::spread((text.data() ? tb::text_key(text) : tb::kMissingKey) + own);
+        }
+    }, "texts"_a, "first"_a, "own"_a, "total"_a.noconvert(), Release());
+    m.def("text_key", [](const nb::bytes& text) { return tb::text_key({text.c_str(), text.size()}); }, "text"_a);
+}
+
 void bind_tokens(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<tb::Cut>(m, "Cut");
@@ -488,6 +536,7 @@ NB_MODULE(_native, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
+    bind_keys(m);
     bind_tokens(m);
     m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
         const Index k = cols(yes);

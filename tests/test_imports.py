@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,31 @@ assert report.make(model).html()
 @pytest.mark.parametrize("use", USES)
 def test_counting_and_scoring_load_neither_scikit_learn_nor_scipy(use: str) -> None:
     assert loaded_besides_installation(COUNT + USES[use], SLOW) == []
+
+
+COMMANDS = [
+    "train days.csv --target play -o m.tally",
+    "train days.csv --target play --classical --calibration temperature -o m.tally",
+    "update m.tally days.csv",
+    "unlearn m.tally days.csv",
+    "merge m.tally m.tally -o both.tally",
+    "predict m.tally days.csv -o out.csv",
+    "evaluate m.tally days.csv",
+    "show m.tally",
+]
+
+
+def test_no_command_that_learns_or_predicts_loads_scikit_learn(tmp_path: Path) -> None:
+    rows = [f"{('weak', 'strong')[i % 2]},{i % 7}.5,{('yes', 'no', 'no')[i % 3]}" for i in range(120)]
+    (tmp_path / "days.csv").write_text("\n".join(["wind,degrees,play", *rows, ""]))
+    run = "import os; os.chdir({!r}); from tallybayes.cli import main; assert main({!r}) == 0"
+    for command in COMMANDS:
+        assert "sklearn" not in loaded(run.format(str(tmp_path), command.split()), ["sklearn"]), command
+    import tallybayes
+
+    model = tallybayes.load(tmp_path / "m.tally")
+    assert model.classical
+    assert model.calibration == "temperature"
 
 
 def test_an_estimator_loads_scikit_learn_when_it_is_first_used() -> None:

@@ -18,8 +18,9 @@ from pyarrow import feather
 import tallybayes
 from tallybayes import NaiveBayes, Tally
 from tallybayes.data.columns import Overrides
-from tallybayes.data.file_sources import count_file, labelled_rows, learn_file, tally_file
 from tallybayes.data.files import open_file
+from tallybayes.data.opening import open_source
+from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches
 from tests.laws.compare import assert_same_tally as same_in_all
@@ -247,21 +248,24 @@ def test_what_is_chosen_by_rows_is_chosen_on_a_sample(tmp_path: Path) -> None:
     assert from_file.calibration_.after.log_loss.value == pytest.approx(
         from_frame.calibration_.after.log_loss.value, rel=1e-4
     )
-    learned = learn_file(path, "label", Overrides.of(None, None, None, "ignore", None))
-    assert learned.sample(100).n_rows == 100
-    assert [learned.sample(100).table.row(i) for i in range(3)] == [learned.sample(100).table.row(i) for i in range(3)]
+    overrides = Overrides.of(None, None, None, "ignore", None)
+    of_file, of_frame = open_source(path, "label"), open_source(frame, "label")
+    schemas = [source.profile(overrides) for source in (of_file, of_frame)]
+    some, same = (source.sample(schema, {}, 100) for source, schema in zip((of_file, of_frame), schemas, strict=True))
+    assert some.n_rows == same.n_rows == 100
+    np.testing.assert_array_equal(some.keys(), same.keys())
 
 
 def test_more_files_of_a_known_schema(tmp_path: Path) -> None:
     frame = table(900)
     first, second = write(frame[:600], tmp_path / "a.parquet"), write(frame[600:], tmp_path / "b.csv")
     model = NaiveBayes(classical=True, drop=["row", "name"]).fit(first, "label").model_
-    places = {name: block.columns for name, block in model.tally.blocks.items()}
-    more = count_file(second, "label", model.schema, places, model.settings.families)
+    source = open_source(second, "label")
+    more = source.count(source.grown(model.schema), model.tally.places, model.settings.families)
     whole = NaiveBayes(classical=True, drop=["row", "name"]).fit(frame, "label").tally_
-    assert_same_tally(model.tally + more.tally, whole)
-    assert_same_tally(model.tally + more.tally - more.tally, model.tally)
-    assert more.n_rows == tuple(more.tally.class_weight)
+    assert_same_tally(model.tally + more, whole)
+    assert_same_tally(model.tally + more - more, model.tally)
+    assert source.facts.class_rows == tuple(more.class_weight)
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
@@ -472,11 +476,12 @@ def test_types_that_only_a_late_row_tells(tmp_path: Path) -> None:
     for out in ("o.csv", "o.parquet"):
         assert model.predict_file(tmp_path / "d.csv", tmp_path / out) == n + 1
     assert sum(batch.num_rows for batch in predict_batches(model.model_, tmp_path / "d.csv")) == n + 1
-    places = {name: block.columns for name, block in model.tally_.blocks.items()}
-    more = count_file(tmp_path / "d.csv", "y", model.schema_, places, model.model_.settings.families)
-    assert more.n_rows == (n, 1)
-    rows, n_rows, unlabelled = labelled_rows(tmp_path / "d.csv", model.schema_, model.tally_, "y", None, 10**6)
-    assert (rows.n_rows, n_rows, unlabelled) == (n + 1, n + 1, 0)
+    source = open_source(tmp_path / "d.csv", "y")
+    more = source.count(source.grown(model.schema_), model.tally_.places, model.model_.settings.families)
+    assert more.class_weight.tolist() == [n, 1]
+    assert source.facts.class_rows == (n, 1)
+    rows = source.sample(model.schema_, model.tally_.places, 10**6)
+    assert (rows.n_rows, source.facts.unlabelled) == (n + 1, 0)
 
 
 def test_predictions_for_other_columns(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 
 import tallybayes
 from tallybayes import NaiveBayes, Tokens, cli, load
-from tallybayes.data import sources as files
-from tallybayes.data.file_sources import tally_file
+from tallybayes.data.files import File
+from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import DataError
 
 
@@ -48,14 +48,14 @@ def path(request: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = files.tables
+    whole = File.tables
 
-    def parts(file: Any, columns: Any = None) -> Iterator[Any]:
-        for table in whole(file, columns):
+    def parts(file: Any, columns: Any = None, where: str = "") -> Iterator[Any]:
+        for table in whole(file, columns, where):
             for first in range(0, table.n_rows, 20):
                 yield table.take(np.arange(first, min(first + 20, table.n_rows)))
 
-    monkeypatch.setattr(files, "tables", parts)
+    monkeypatch.setattr(File, "tables", parts)
 
 
 SETTINGS: list[dict[str, Any]] = [

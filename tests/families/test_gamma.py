@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import gamma
+from scipy.stats import gamma, norm
 
+from tallybayes.core.family import Numbers
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families import Gamma
 
@@ -22,8 +23,18 @@ def test_log_densities_are_scipys_with_the_moments_of_the_class():
     for k in (0, 1):
         mean, variance = X[k == CODES].mean(axis=0), X[k == CODES].var(axis=0)
         want[:, k] = gamma.logpdf(X, mean**2 / variance, scale=variance / mean).sum(axis=1)
-    assert_allclose(EXACT.log_prob(params, X), want)
-    assert_allclose(EXACT.contributions(params, X).sum(axis=2), want)
+    # 1 / x is the same for every class, so it is kept apart.
+    assert_allclose(EXACT.log_prob(params, X) + EXACT.log_base(X)[:, None], want)
+    assert_allclose(EXACT.contributions(params, X).sum(axis=2), EXACT.log_prob(params, X))
+
+
+def test_numbers_that_hardly_vary_beside_their_mean_are_scored_as_by_a_bell_curve():
+    x = 1e5 + RNG.normal(size=(400, 1))
+    summary, params = fitted(EXACT, x, np.zeros(400, dtype=int))
+    bell = norm.logpdf(x, summary.mean[0], np.sqrt(summary.m2[0] / 400))
+    assert_allclose(EXACT.log_prob(params, x) + EXACT.log_base(x)[:, None], bell, rtol=0, atol=1e-3)
+    assert not Gamma().suits(Numbers(1e5, 1.001e5, 0.0))
+    assert Gamma().suits(Numbers(1.0, 3.0, 0.0))
 
 
 def test_a_sample_has_the_mean_and_the_variance_of_its_class():

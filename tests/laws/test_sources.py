@@ -9,8 +9,7 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes
-from tallybayes.data.engines import count_lazy
-from tallybayes.data.file_sources import open_source
+from tallybayes.data.engines import Lazy, count_lazy
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
 pytestmark = pytest.mark.filterwarnings(  # of the engines
@@ -96,7 +95,7 @@ def test_bins_and_pairs_are_counted_in_the_engine(engines, name):
         )
     places = {block: list(b.columns) for block, b in model.tally_.blocks.items()}
     assert {"kernel", "pair"} <= set(places)
-    found = count_lazy(open_source(engines[name]), model.schema_, places, model.model_.settings.families, "label", None)
+    found = count_lazy(Lazy.of(engines[name]), model.schema_, places, model.model_.settings.families, "label", None)
     same(found, model.tally_, 1e-9)
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.core.model import Model
-from tallybayes.data.file_sources import as_learned, settled
+from tallybayes.data.known import as_learned, settled
 from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.errors import DataError
 from tallybayes.inspection.explain import FAINT, Step, explain, steps

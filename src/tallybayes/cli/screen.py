@@ -18,8 +18,8 @@ from rich.console import Console
 
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
-from tallybayes.data.file_sources import labelled_rows
 from tallybayes.data.files import COMPRESSED, File, open_file
+from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 from tallybayes.storage import Saved, read_all
@@ -123,23 +123,22 @@ def read_model(path: str) -> tuple[Model, Saved | None]:
     return read_all(path)
 
 
-def target_of(model: Model, options: argparse.Namespace) -> str:
-    """The column of labels: as given, or as in training."""
+def known_source(
+    file: File, model: Model, options: argparse.Namespace, report: Callable[[float], None] | None = None
+) -> FileSource:
+    """Labelled rows of a file for a model: the column of labels is as given, or as in training."""
     target = options.target or model.provenance.target
     if target is None:
         raise DataError("the model has no name for the column of its labels; give it with --target COLUMN")
-    return str(target)
+    return FileSource(file, Scan(target, options.weight, options.unlabelled, report))
 
 
 def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
-    """Labelled rows of a file to evaluate a model on, at most so many, sampled at random."""
-    rows, n_rows, n_unlabelled = labelled_rows(
-        file, model.schema, model.tally, target_of(model, options), options.weight, most
-    )
-    if n_unlabelled and options.unlabelled == "error":
-        raise DataError(f"{n_unlabelled:,} rows of {file.name} have no label; remove them, or use --unlabelled ignore")
-    if rows.n_rows < n_rows - n_unlabelled:
-        note(f"evaluated on {rows.n_rows:,} of the {n_rows:,} rows, sampled at random", options)
+    """Labelled rows of a file to evaluate a model on, at most so many, sampled by their content."""
+    source = known_source(file, model, options)
+    rows = source.known_rows(model.schema, model.tally.places, most)
+    if rows.n_rows < source.facts.n_rows:
+        note(f"evaluated on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, sampled at random", options)
     return rows
 
 

@@ -3,51 +3,63 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
+from tallybayes import storage
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
+from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
-from tallybayes.data.file_sources import Learned
+from tallybayes.data.opening import open_source
+from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
-from tallybayes.estimators._files import learn_into
-from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.inspection.evaluate import Evaluation, leave_one_out
 from tallybayes.inspection.explain import hallmarks
+from tallybayes.learning.learn import learn, sample_of
+from tallybayes.learning.options import Options, check_values
 
 
 def run(options: argparse.Namespace) -> None:
     """Learn, show what was learned and how good it is, write the model."""
-    estimator = NaiveBayes(
-        kind=dict(options.kind) or None,
-        family=dict(options.family) or None,
-        drop=options.drop or None,
+    asked = _options(options)
+    with notes(options), opened(options.data, options) as file:
+        with progress(options, f"learning {options.data}", rows_of(file)) as report:
+            source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
+            model = learn(source, asked)
+        judged = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
+        if options.output is not None:
+            storage.write(model, options.output, storage.Saved("NaiveBayes", _given(asked), {}))
+    if options.json:
+        print_json(_record(model, source, judged, options))
+    else:
+        _show(model, source, judged, options)
+    if options.output is not None:
+        note(f"written to {options.output}", options)
+
+
+def _options(options: argparse.Namespace) -> Options:
+    asked = Options(
+        kind=dict(options.kind),
+        family=dict(options.family),
+        drop=tuple(options.drop),
         missing=options.missing,
         alpha=options.alpha,
         prior=_prior(options.prior),
         calibration=options.calibration,
         classical=options.classical,
+        unlabelled=options.unlabelled,
     )
-    _check(estimator)
-    with notes(options), opened(options.data, options) as file:
-        with progress(options, f"learning {options.data}", rows_of(file)) as report:
-            learned = learn_into(estimator, file, options.target, options.weight, options.unlabelled, report)
-        judged = None if options.no_evaluation else leave_one_out(estimator.model_, learned.sample())
-        if options.output is not None:
-            estimator.save(options.output)
-    if options.json:
-        print_json(_record(estimator, learned, judged, options.output))
-    else:
-        _show(estimator, learned, judged)
-    if options.output is not None:
-        note(f"written to {options.output}", options)
+    check_values(vars(asked))
+    return asked
 
 
-def _check(estimator: Any) -> None:
-    """Refuse settings before any row is read."""
-    try:
-        estimator._validate_params()
-    except ValueError as error:
-        raise SettingError(str(error)) from error
+def _given(asked: Options) -> dict[str, Any]:
+    """The parameters of an estimator that asks for the same: what is not the default."""
+    usual = Options()
+    given = {f.name: getattr(asked, f.name) for f in fields(Options)}
+    return {name: value for name, value in given.items() if value != getattr(usual, name)}
 
 
 def _prior(text: str) -> Any:
@@ -59,35 +71,41 @@ def _prior(text: str) -> Any:
         raise SettingError(f"--prior must be empirical, uniform or label=p,label=p,…, not {text!r}") from None
 
 
-def _record(estimator: Any, learned: Learned, judged: Evaluation | None, output: str | None) -> dict[str, Any]:
-    schema = estimator.schema_
+def _chosen_alpha(model: Model, options: argparse.Namespace) -> float | None:
+    """The pseudocount, where it was to be chosen."""
+    family: Any = model.settings.families.get("categorical")
+    return float(np.ravel(family.alpha)[0]) if options.alpha == "auto" and family is not None else None
+
+
+def _record(model: Model, source: Source, judged: Evaluation | None, options: argparse.Namespace) -> dict[str, Any]:
+    schema = model.schema
     return {
         "columns": [{"name": c.name, "kind": c.kind, "why": c.reason} for c in schema.columns],
-        "classes": dict(zip(map(str, schema.classes), learned.n_rows, strict=True)),
-        "unlabelled": learned.unlabelled,
-        "alpha": getattr(estimator, "alpha_", None),
+        "classes": dict(zip(map(str, schema.classes), source.facts.class_rows, strict=True)),
+        "unlabelled": source.facts.unlabelled,
+        "alpha": _chosen_alpha(model, options),
         "evaluation": None if judged is None else judged.as_dict(),
         "evidence": {
             str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
-            for label, marks in hallmarks(estimator.model_).items()
+            for label, marks in hallmarks(model).items()
         },
-        "model": output,
+        "model": options.output,
     }
 
 
-def _show(estimator: Any, learned: Learned, judged: Evaluation | None) -> None:
-    screen, n_rows = console(), sum(learned.n_rows)
-    screen.print(str(estimator.schema_), end="\n\n")
-    if learned.unlabelled:
-        screen.print(f"{plural(learned.unlabelled, 'row')} without a label left out", end="\n\n")
-    if hasattr(estimator, "alpha_"):
-        screen.print(f"alpha chosen by leave-one-out: {estimator.alpha_:.4g}", end="\n\n")
+def _show(model: Model, source: Source, judged: Evaluation | None, options: argparse.Namespace) -> None:
+    screen, facts, alpha = console(), source.facts, _chosen_alpha(model, options)
+    screen.print(str(model.schema), end="\n\n")
+    if facts.unlabelled:
+        screen.print(f"{plural(facts.unlabelled, 'row')} without a label left out", end="\n\n")
+    if alpha is not None:
+        screen.print(f"alpha chosen by leave-one-out: {alpha:.4g}", end="\n\n")
     if judged is not None:
-        if judged.n_rows < n_rows:
-            screen.print(f"judged on {judged.n_rows:,} of the {n_rows:,} rows, drawn at random")
+        if judged.n_rows < facts.n_rows:
+            screen.print(f"judged on {judged.n_rows:,} of the {facts.n_rows:,} rows, drawn at random")
         screen.print(str(judged), end="\n\n")
     screen.print("strongest evidence")
-    for label, marks in hallmarks(estimator.model_).items():
+    for label, marks in hallmarks(model).items():
         screen.print(f"  {label}")
         for mark in marks:
             screen.print(f"    {mark.text}")

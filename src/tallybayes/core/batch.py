@@ -200,27 +200,33 @@ class Labels:
         return np.bincount(self.codes, weights=self.weight, minlength=n_classes).astype(np.float64, copy=False)
 
 
-def keys_of_labels(labels: Labels | None, classes: Any, n_rows: int) -> NDArray[np.uint64]:
+def keys_of_labels(labels: Labels | None, classes: Sequence[Any], n_rows: int) -> keys.Keys:
     """The keys that the class and the weight of each row give it."""
-    if labels is None or labels.codes is None:
-        return np.zeros(n_rows, dtype=np.uint64)
-    own = keys.joined(None, keys.keys_of_levels(labels.codes, classes), "class")
-    return own if np.all(labels.weight == 1.0) else keys.joined(own, keys.keys_of_numbers(labels.weight), "weight")
+    total = np.zeros(n_rows, dtype=np.uint64)
+    if labels is not None and labels.codes is not None:
+        keys.add_levels(total, labels.codes, classes, keys.key_of("class"))
+        keys.add_numbers(total, labels.weight, keys.key_of("weight"))
+    return total
 
 
-def keys_of_matrix(x: Matrix) -> NDArray[np.uint64]:
+def keys_of_matrix(x: Matrix) -> keys.Keys:
     """The keys of the rows of a matrix, all columns together."""
+    if isinstance(x, Csr):
+        return _keys_of_sparse(x)
+    matrix = x.matrix if isinstance(x, Codes) else x
+    total = np.zeros(matrix.shape[0], dtype=np.uint64)
+    for j in range(matrix.shape[1]):
+        keys.add_numbers(total, matrix[:, j], keys.key_of(j))
+    return total
+
+
+def _keys_of_sparse(x: Csr) -> keys.Keys:
     with np.errstate(over="ignore"):
-        if isinstance(x, Csr):
-            cells = keys.mixed(keys.keys_of_numbers(x.data) + keys.mixed(x.column.astype(np.uint64)))
-            cells[x.data == 0] = 0  # a stored zero is a zero
-            total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)))
-            return total[x.start[1:]] - total[x.start[:-1]]
-        matrix = x.matrix if isinstance(x, Codes) else x
-        total = np.zeros(matrix.shape[0], dtype=np.uint64)
-        for j in range(matrix.shape[1]):
-            total += keys.mixed(keys.keys_of_numbers(matrix[:, j]) + keys.mixed(np.uint64(j)))
-        return total
+        cells = np.asarray(x.data, dtype=np.float64).view(np.uint64)
+        cells = keys.mixed(cells + keys.mixed(x.column.astype(np.uint64)))
+        cells[x.data == 0] = 0  # a stored zero is a zero
+        total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)))
+        return total[x.start[1:]] - total[x.start[:-1]]
 
 
 class Rows(Protocol):
@@ -242,6 +248,15 @@ class Rows(Protocol):
 
 
 SomeRows = TypeVar("SomeRows", bound=Rows)
+
+
+def in_key_order(rows: SomeRows, most: int) -> SomeRows:
+    """At most so many of the rows, drawn by what they hold, in the order of their keys.
+
+    Whatever is done with the rows by position afterwards, a slice or every third of them, does not depend on the order
+    in which they came.
+    """
+    return rows.take(keys.smallest(keys.copy_keys(rows.keys()), most))
 
 
 def every_nth(rows: SomeRows, most: int) -> SomeRows:
@@ -296,7 +311,8 @@ class Batch:
         """A key (n,) for each row, by its cells, its label and its weight."""
         total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         for name, block in self.blocks.items():
-            total = keys.joined(total, keys_of_matrix(block.x), name)
+            with np.errstate(over="ignore"):
+                total += keys.mixed(keys_of_matrix(block.x) + np.uint64(keys.key_of(name)))
         return total
 
     @property

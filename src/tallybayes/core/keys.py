@@ -1,23 +1,24 @@
 """Keys of rows: numbers that depend on what a row holds, never on where it stands.
 
-Subsamples and folds are drawn by them, so a table in another order, or from another source, gives the same model.
-Identical rows share a key and are told apart by the number of the copy: which copy is which does not matter.
+Subsamples and folds are drawn by them, so a table in another order, or from another source, gives the same model. The
+key of a row is the sum of the keys of its cells, so the order of the columns does not matter either. Identical rows
+share a key and are distinguished by the number of the copy: which copy is which does not matter.
 """
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from tallybayes.core.batch import SomeRows
+from tallybayes import _native
 
 Keys = NDArray[np.uint64]
 
-MISSING_KEY = np.uint64(0x9E3779B97F4A7C15)
+MISSING_KEY = 0x9E3779B97F4A7C15
+COPY = np.uint64(0xD1342543DE82EF95)  # what a copy of a row adds to its key
 
 
 def mixed(numbers: Any) -> Keys:
@@ -32,58 +33,80 @@ def mixed(numbers: Any) -> Keys:
     return z
 
 
-def key_of(value: Any) -> np.uint64:
-    """The key of a single value: the same for 1, 1.0 and True, which compare equal."""
+def key_of(value: Any) -> int:
+    """The key of a single value: the same for 1, 1.0 and True, which compare equal.
+
+    Examples
+    --------
+    >>> key_of(1) == key_of(1.0) == key_of(True) == key_of("true") != key_of("1")
+    True
+    """
     if value is None or value != value:
         return MISSING_KEY
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         try:
-            return np.float64(value).view(np.uint64) if value else np.uint64(0)
+            return int(np.float64(value).view(np.uint64)) if value else 0
         except OverflowError:
             pass
-    return np.uint64(int.from_bytes(hashlib.blake2b(str(value).encode("utf-8", "replace"), digest_size=8).digest()))
+    return int(_native.text_key(str(value).encode("utf-8", "surrogatepass")))
 
 
-def keys_of_numbers(values: NDArray[Any]) -> Keys:
-    """The keys of numbers."""
-    numbers = np.asarray(values, dtype=np.float64)
-    keys = np.where(numbers == 0.0, 0.0, numbers).view(np.uint64)  # −0 is 0
-    return np.where(np.isnan(numbers), MISSING_KEY, keys)
+def add_numbers(total: Keys, values: NDArray[Any], own: int) -> None:
+    """Add the keys of a column of numbers to those of the rows; ``own`` is the key of the column's name."""
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    readable = values.dtype.kind in "iuf" and values.dtype != np.float16 and values.dtype.isnative
+    if not (readable and values.flags.aligned and values.strides[0] % values.itemsize == 0):
+        values = values.astype(np.float64)
+    _native.number_keys(values, own, total)
 
 
-def keys_of_levels(codes: NDArray[Any], levels: Any) -> Keys:
-    """The keys of categories, from the position of each among the levels; negative where there is none."""
-    table = np.array([*(key_of(level) for level in levels), MISSING_KEY], dtype=np.uint64)
-    return table[np.where(codes < 0, len(table) - 1, codes)]
-
-
-def joined(total: Keys | None, keys: Keys, name: str) -> Keys:
-    """The keys of rows with one more column; the order of the columns does not matter."""
+def add_levels(total: Keys, codes: NDArray[Any], levels: Sequence[Any], own: int) -> None:
+    """Add the keys of a column of categories; a code is the position of a level, negative where there is none."""
+    known = np.array([*map(key_of, levels), MISSING_KEY], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        column = mixed(keys + key_of(name))
-        return column if total is None else total + column
+        table = mixed(known + np.uint64(own))
+    _native.code_keys(np.ascontiguousarray(codes, dtype=np.int32), table, total)
 
 
-def copy_keys(keys: Keys) -> Keys:
-    """A different key for every copy of a row."""
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    new = np.concatenate(([True], ranked[1:] != ranked[:-1]))
-    first = np.maximum.accumulate(np.where(new, np.arange(len(ranked)), 0)) if len(ranked) else np.zeros(0, int)
-    copy = np.empty(len(keys), dtype=np.uint64)
-    copy[order] = (np.arange(len(ranked)) - first).astype(np.uint64)
+def add_texts(total: Keys, texts: Any, first: int, own: int) -> None:
+    """Add the keys of strings, the first of which has that number among the texts."""
+    _native.text_keys(texts, first, own, total)
+
+
+def copies(keys: Keys) -> NDArray[np.int64]:
+    """The number (n,) of each row among those of the same key, from 0."""
+    number, ranked = np.zeros(len(keys), dtype=np.int64), np.sort(keys)
+    repeated = ranked[1:][ranked[1:] == ranked[:-1]]
+    if not len(repeated):  # as a rule, and sorting keys is several times faster than ranking rows by them
+        return number
+    rows = np.flatnonzero(_among(keys, repeated))
+    order = rows[np.argsort(keys[rows], kind="stable")]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = keys[order[1:]] != keys[order[:-1]]
+    place = np.arange(len(rows))
+    number[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return number
+
+
+def _among(keys: Keys, ranked: Keys) -> NDArray[np.bool_]:
+    """Which of the keys are among some that are sorted."""
+    return ranked[np.minimum(np.searchsorted(ranked, keys), len(ranked) - 1)] == keys
+
+
+def copy_keys(keys: Keys, copy: NDArray[np.int64] | None = None) -> Keys:
+    """A different key for every copy of a row; ``copy`` is the number of each, where others came before."""
+    number = copies(keys) if copy is None else copy
     with np.errstate(over="ignore"):
-        return mixed(keys + copy * np.uint64(0xD1342543DE82EF95) + np.uint64(1))
+        return mixed(keys + number.astype(np.uint64) * COPY + np.uint64(1))
 
 
-def in_key_order(rows: SomeRows, most: int) -> SomeRows:
-    """At most so many of the rows, drawn by what they hold, in the order of their keys.
-
-    Whatever is done with the rows by position afterwards, a slice or every third of them, does not depend on the order
-    in which they came.
-    """
-    order = np.argsort(copy_keys(rows.keys()), kind="stable")
-    return rows.take(order[:most])
+def smallest(keys: Keys, most: int) -> NDArray[np.intp]:
+    """The places of the smallest keys, at most so many, in their order."""
+    if len(keys) <= most:
+        return np.argsort(keys, kind="stable")
+    chosen = np.argpartition(keys, most)[:most]
+    return chosen[np.argsort(keys[chosen], kind="stable")]
 
 
 def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
@@ -91,3 +114,31 @@ def stratified_folds(codes: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
     fold = np.empty(len(codes), dtype=np.intp)
     fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
     return fold
+
+
+class SeenKeys:
+    """Keys of rows that came before: how often each occurred, exactly, in 8 bytes a row.
+
+    The keys are kept in sorted runs, each about twice as long as the next, which are merged as they grow.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[Keys] = []
+
+    def numbered(self, keys: Keys) -> NDArray[np.int64]:
+        """The number (n,) of each row among all rows of the same key so far, from 0; the rows are kept."""
+        number, ranked = copies(keys), np.sort(keys)
+        for run in self._runs:
+            if len(again := ranked[_among(ranked, run)]):  # as a rule no row comes twice
+                rows = np.flatnonzero(_among(keys, again))
+                ends = (np.searchsorted(run, keys[rows], side=side) for side in ("right", "left"))
+                number[rows] += next(ends) - next(ends)
+        self._keep(ranked)
+        return number
+
+    def _keep(self, ranked: Keys) -> None:
+        if len(ranked):
+            self._runs.append(ranked)
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            last = self._runs.pop()
+            self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)), kind="stable")

@@ -16,19 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, Matrix, Rows, columns_of, heard, silenced
+from tallybayes.core.batch import Array, Batch, Csr, Documents, Matrix, Rows, silenced
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import Family, for_columns, quiet_log
+from tallybayes.core.family import for_columns, quiet_log
+from tallybayes.core.leave_one_out import Without
+from tallybayes.core.merging import merged
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
-from tallybayes.core.settings import APART, Prior, Settings
+from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, SettingError, TallybayesError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, TallybayesError
 
-WORDY = 256  # texts whose words are looked at one by one at a time
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
@@ -173,30 +174,8 @@ class Model(ByValue):
             return NotImplemented
         for each in (self, other):
             each.provenance.refuse_guesses("adding models")
-        if self._table != other._table:
-            self.schema.unite(other.schema)  # which says what differs
-        if self._reading != other._reading:
-            raise SettingError(APART)
-        tally = self.tally + other.tally
-        mine, theirs = float(self.tally.class_weight.sum()), float(other.tally.class_weight.sum())
-        settings = self.settings.joined(other.settings, theirs / (mine + theirs) if mine + theirs else 0.0)
-        if mine and theirs:
-            settings = replace(settings, calibration=None)
+        tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
         return Model(settings, tally, self.provenance.plus(other.provenance.rows))
-
-    @property
-    def _table(self) -> list[tuple[str, str]]:
-        """Name and kind of the columns of the table."""
-        return [(column.name, column.kind) for column in self.schema.columns if column.kind != "pair"]
-
-    @property
-    def _reading(self) -> dict[str, tuple[str, list[str]]]:
-        """The family of each block and the columns that it reads: tallies of other readings do not add up."""
-        names = self.schema.names
-        return {
-            block: (self.settings.families[block].name, [names[c] for c in each.columns])
-            for block, each in self.tally.blocks.items()
-        }
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
@@ -312,7 +291,7 @@ class Model(ByValue):
                 raise DataError("leave-one-out needs the label of each row")
             try:
                 own = self._own_log_prior_without(labels.codes, labels.weight)
-                evidence = self._evidence_without(part, first)
+                evidence = self._without.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
             forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
@@ -327,64 +306,23 @@ class Model(ByValue):
         """
         have = self.tally.class_weight[codes]
         left = have - weight
-        strange = left < -1e-9 * have
-        if strange.any():
-            raise RowError(int(np.argmax(strange)))
+        unknown = left < -1e-9 * have
+        if unknown.any():
+            raise RowError(int(np.argmax(unknown)))
         left = np.where(left < 1e-12 * have, 0.0, left)
         total = self.tally.class_weight.sum() + self.settings.prior_alpha * self.n_classes
         learned = quiet_log((left + self.settings.prior_alpha) / total) if total > 0 else self.log_prior[codes]
         return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
-    def _evidence_without(self, part: Batch, first: int) -> Array:
-        """Log P(x | y), shape (n, K), of each row without the row."""
-        evidence = np.zeros((part.n_rows, self.n_classes))
-        for name, block in part.blocks.items():
-            assert part.labels is not None
-            x = self.words.left_behind(name, block.x, part.labels)
-            family, params = self.settings.families[name], self.parameters[name]
-            if self.settings.weights is None:
-                work = named_cells(family.leave_one_out, self.schema, block.columns, first)
-                evidence += silenced(x, work(self.words.summary(name), params, x, heard(x, part.labels)))
-                continue
-            weights = self.weight_of(name)
-            if isinstance(x, Documents) and len(weights) == x.n_columns:
-                evidence += self._weighed_words_without(name, x, part.labels, weights)
-                continue
-            for j, alone in enumerate(self._alone[name]):
-                if weights[j]:
-                    evidence += weights[j] * alone.without_row(x, j, part.labels)
-        return evidence
-
-    def _weighed_words_without(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
-        """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
-        family, out = self.settings.families[name], np.zeros((x.shape[0], self.n_classes))
-        for first in range(0, x.shape[0], WORDY):
-            rows = slice(first, min(first + WORDY, x.shape[0]))
-            part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
-            said = family.each_word_without(self.words.summary(name), self.parameters[name], part, heard(part, own))  # type: ignore[attr-defined]
-            out[rows] = part.sums(said * weights[part.column, None])
-        return silenced(x, out)
-
     def contributions_without(self, part: Batch) -> Array:
-        """Log P(x_d | y), shape (n, K, D), unweighed, of learned rows, each left out of what was learned."""
-        parts = np.zeros((part.n_rows, self.n_classes, len(self.schema.columns)))
-        for name, block in part.blocks.items():
-            assert part.labels is not None
-            x = self.words.left_behind(name, block.x, part.labels)
-            for j, alone in enumerate(self._alone[name]):
-                parts[:, :, block.columns[j]] = alone.without_row(x, j, part.labels)
-        return parts
+        """Log P(x_d | y), shape (n, K, D), of learned rows, each left out of what was learned; without weights."""
+        return self._without.contributions(part)
 
     @cached_property
-    def _alone(self) -> dict[str, list[Alone]]:
-        """The columns of each block as blocks of their own; a block that is one document stays together."""
-        blocks = self.tally.blocks.items()
-        return {
-            name: [Alone.of(self.settings.families[name], b.summary, [j]) for j in range(len(b.columns))]
-            if not self.is_document(name)
-            else [Alone(self.settings.families[name], self.words.summary(name), self.parameters[name], whole=True)]
-            for name, b in blocks
-        }
+    def _without(self) -> Without:
+        """What scores learned rows as if they had not been learned."""
+        weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
+        return Without(self.tally, self.settings.families, self.parameters, self.words, weights)
 
     @property
     def bag(self) -> list[int]:
@@ -496,24 +434,3 @@ class Model(ByValue):
         """Free parameters of the full joint of the same columns, without the naive assumption."""
         sizes = (self.settings.families[name].joint_size(p) for name, p in self.parameters.items())
         return self.n_classes * math.prod(sizes) - 1
-
-
-@dataclass(frozen=True)
-class Alone:
-    """One column of a block, with its part of the summary and of the family's settings."""
-
-    family: Any
-    summary: Any
-    params: Any
-    whole: bool = False  # not a column, but all of a block
-
-    @classmethod
-    def of(cls, family: Family, summary: Any, columns: list[int]) -> Alone:
-        """Some columns of a block."""
-        family, part = for_columns(family, columns), summary.select(np.array(columns, dtype=np.intp))
-        return cls(family, part, family.estimate(part))
-
-    def without_row(self, x: Matrix, column: int, labels: Any) -> Array:
-        """Leave-one-out log probability (n, K) of the column."""
-        x = x if self.whole else columns_of(x, [column])
-        return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))

@@ -242,6 +242,11 @@ class Schema:
         return f"<table><thead><tr><th>column<th>kind<th>why</thead>{rows}</table><p>classes: {classes}</p>"
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether the columns are those of an array, which are made when they are asked for."""
+        return isinstance(self.columns, NumberedColumns)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)

@@ -147,12 +147,6 @@ class Settings(ByValue):
         return np.broadcast_to(quiet_log(prior), class_weight.shape)
 
 
-APART = (  # what is said where two models cannot be added
-    "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
-    "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True"
-)
-
-
 def _all_words(lists: Sequence[Vocabulary | range]) -> Vocabulary | range:
     """The words of both sides; hashed words are the same numbers on both."""
     first, last = lists[0], lists[-1]

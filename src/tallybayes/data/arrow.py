@@ -6,7 +6,7 @@ prediction of a small file. Buffers need nothing, and most are read in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,13 @@ def arrow_table(table: pa.Table) -> Table:
     return Table(columns, table.num_rows, made_by="pyarrow")
 
 
+def tables_of(batches: Iterable[Any]) -> Iterator[Table]:
+    """Record batches as tables; empty ones are left out."""
+    for batch in batches:
+        if batch.num_rows:
+            yield arrow_table(pa.Table.from_batches([batch]))
+
+
 def _values(column: pa.ChunkedArray) -> Values:
     kind = str(column.type)
     if kind in NUMBERS or kind in STORAGE:
@@ -47,6 +54,7 @@ class ArrowValues(HoldsText):
     """A column of numbers, text or booleans."""
 
     declared: tuple[Level, ...] | None = None
+    is_listed = False
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
@@ -83,6 +91,10 @@ class ArrowValues(HoldsText):
         taken = ArrowValues(self.array.take(numbers_of(rows.astype(np.int64))))
         taken.keep_words(self, rows)
         return taken
+
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        return ArrowValues(pa.concat_arrays([values.array for values in all]))
 
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         last = len(self) if last is None else last

@@ -113,13 +113,13 @@ def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = No
         values = table.columns[name]
         if kinds.get(name) == "text" and not isinstance(values, Profile):  # its values need not be told apart
             found = as_told(Profile(name, values.storage, len(values), values.n_missing), "text")
-            return with_words(found, values, told.tokens.get(name, told.cut), whole, n_jobs)
+            return _tokenised(found, told.tokens.get(name, told.cut), whole)
         seen = profile(name, values)
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
         found = as_told(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
         if found.kind == "text":
-            return with_words(found, values, told.tokens.get(name, told.cut), whole, n_jobs)
+            return _tokenised(found, told.tokens.get(name, told.cut), whole)
         hole_is_level = told.missing.get(name, told.hole) == "level"
         return with_missing_level(found) if hole_is_level and found.levels is not None else found
 
@@ -154,24 +154,16 @@ def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) ->
     return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))
 
 
-def with_words(column: Column, values: Values | Profile, tokens: Tokens, whole: bool, n_jobs: int | None) -> Column:
-    """The column of text with the words that its documents have."""
-    if isinstance(values, Profile):  # of a file, whose words are found when its rows are read
-        return replace(column, tokens=tokens)
+def _tokenised(column: Column, tokens: Tokens, whole: bool) -> Column:
+    """The column of text with how it is tokenised; its words are found where rows are counted."""
     if tokens.is_chosen and not whole:
         raise SettingError(
             "min_count and max_features look at all documents at once: use fit, or leave them out, or hash the words"
         )
-    if values.storage == "empty":
-        none = Vocabulary.of([]) if tokens.hashed is None else range(1 << tokens.hashed)
-        return replace(column, levels=none, tokens=tokens)
-    counted = values.learned_words(tokens, n_jobs)
-    chosen = counted.chosen(tokens)
-    found = replace(column, levels=chosen, tokens=tokens)
-    kept = f"; {words(found)}"
-    if isinstance(counted.words, Vocabulary) and len(chosen) < len(counted.words):
-        kept += f" of {len(counted.words):,} kept"
-    return replace(found, reason=column.reason + kept)
+    if tokens.hashed is None:
+        return replace(column, tokens=tokens)
+    found = replace(column, tokens=tokens, levels=range(1 << tokens.hashed))
+    return replace(found, reason=f"{column.reason}; {words(found)}")
 
 
 def _with_more_words(column: Column, values: Values, n_jobs: int | None) -> Column:

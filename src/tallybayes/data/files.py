@@ -19,7 +19,7 @@ from typing import Any
 
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
-from tallybayes.data.progress import Progress, interruptible, one_thread, watched
+from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
 from tallybayes.data.tables import Table
 from tallybayes.data.values import Storage
@@ -99,31 +99,18 @@ class File:
         with self.errors(), watched(self.connection, self.size, progress):
             return self.connection.execute(sql.replace("{scan}", self.scan)).fetchall()
 
-    def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH) -> Iterator[Any]:
-        """Stream record batches of PyArrow, in the order of the rows."""
+    def batches(self, columns: Sequence[str] | None = None, where: str = "", rows: int = BATCH) -> Iterator[Any]:
+        """Stream record batches of PyArrow, in the order of the rows: of all rows, or where a condition holds."""
         chosen = "*" if columns is None else ", ".join(map(quoted, columns)) or "1"
+        kept = f" WHERE {where}" if where else ""
         with self.errors():
-            yield from self.connection.sql(f"SELECT {chosen} FROM {self.scan}").to_arrow_reader(rows)
+            yield from self.connection.sql(f"SELECT {chosen} FROM {self.scan}{kept}").to_arrow_reader(rows)
 
-    def sample(self, rows: int, columns: Sequence[str], present: str | None = None) -> Table:
-        """Rows drawn at random, the same ones each time; all of them if there are no more.
+    def tables(self, columns: Sequence[str] | None = None, where: str = "") -> Iterator[Table]:
+        """The same as tables."""
+        from tallybayes.data.arrow import tables_of  # with PyArrow, which not every use of this module needs
 
-        Parameters
-        ----------
-        rows : int
-        columns : sequence of str
-        present : str, optional
-            A column that must have a value.
-        """
-        from tallybayes.data.arrow import arrow_table
-
-        chosen = ", ".join(map(quoted, columns))
-        kept = f" WHERE {quoted(present)} IS NOT NULL" if present is not None else ""
-        drawn = f"SELECT {chosen} FROM (SELECT {chosen} FROM {self.scan}{kept})"
-        # One thread: with several, which rows are drawn depends on which thread is first.
-        with self.errors(), one_thread(self.connection):
-            sql = f"{drawn} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
-            return arrow_table(self.connection.sql(sql).to_arrow_table())
+        return tables_of(self.batches(columns, where))
 
     def first(self, rows: int, columns: Sequence[str] | None = None) -> Table:
         """The first rows, of all columns or of some."""
@@ -169,6 +156,12 @@ class File:
             )
             file = replace(file, scan=scan, start=start)
         return replace(file, types={**file.types, **types})
+
+    def without(self, name: str, value: int) -> File:
+        """The same files with a number of a column read as a missing value."""
+        kept = f"nullif({quoted(name)}, {value}) AS {quoted(name)}"
+        scan, start = (f"(SELECT * REPLACE ({kept}) FROM {which})" for which in (self.scan, self.start or self.scan))
+        return replace(self, scan=scan, start=start)
 
     def typed_by_all_rows(self) -> File:
         """The same files, with types that fit every row of them."""

@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tallybayes.core.schema import Schema
-from tallybayes.core.tally import Tally
 from tallybayes.data.columns import matched
-from tallybayes.data.files import File, TypeConflict, known_column, open_file, quoted
-from tallybayes.data.streaming import labelled
-from tallybayes.data.tables import Table, TableBatch
+from tallybayes.data.files import File, TypeConflict
+from tallybayes.data.tables import Table
 from tallybayes.errors import DataError
 
 T = TypeVar("T")
@@ -58,23 +56,3 @@ def check_columns(file: File, known: Schema, others: Collection[str | None]) -> 
         )
     left = {name: values for name, values in table.columns.items() if name not in others}
     matched(replace(table, columns=left), known, (), True, False, None, "the model")
-
-
-def labelled_rows(
-    data: Any, schema: Schema, tally: Tally, target: str, weight: str | None, most: int
-) -> tuple[TableBatch, int, int]:
-    """Rows with their labels, at most so many, drawn at random; how many there are; and how many have no label."""
-    places = tally.places
-    check_columns(open_file(data), schema, {target, weight})
-
-    def drawn(file: File) -> tuple[TableBatch, int, int]:
-        file = as_learned(file, schema, known_column(file, target, "target"))
-        names = [c.name for c in schema.columns if c.kind != "ignored" and c.name in file.types]
-        extra = [target] if weight is None else [target, known_column(file, weight, "weights")]
-        ((n_rows, n_labelled),) = file.query(f"SELECT count(*), count({quoted(target)}) FROM {{scan}}")
-        if not n_labelled:
-            raise DataError(f"{file.name} has no row with a label")
-        table = file.sample(most, [*dict.fromkeys([*names, *extra])], present=target)
-        return labelled(table, schema, places, target, weight), n_rows, n_rows - n_labelled
-
-    return settled(open_file(data), drawn)

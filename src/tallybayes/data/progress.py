@@ -24,17 +24,6 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def one_thread(connection: Any) -> Iterator[None]:
-    """Let DuckDB work on a single thread meanwhile."""
-    ((before,),) = connection.execute("SELECT current_setting('threads')").fetchall()
-    connection.execute("SET threads = 1")
-    try:
-        yield
-    finally:
-        connection.execute(f"SET threads = {before}")
-
-
-@contextmanager
 def watched(connection: Any, size: int, progress: Progress | None) -> Iterator[None]:
     """Report the progress of a scan while it runs: by the bytes read, or by DuckDB's estimate."""
     if progress is None:

@@ -16,8 +16,10 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level, in_order
-from tallybayes.data.files import LOOK, File, Progress, quoted
+from tallybayes.data.files import LOOK, File
 from tallybayes.data.first_rows import Glance, glance
+from tallybayes.data.progress import Progress
+from tallybayes.data.sql import quoted
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError
@@ -57,7 +59,7 @@ def survey(
         opening = file.first(LOOK, [target, *(name for name, mode in modes.items() if mode != "nothing")])
     look = glance(file, target, modes, opening)
     asked: dict[str, Mode] = {name: "nothing" if name in look.wide else mode for name, mode in modes.items()}
-    label = _label(file, target)
+    label = label_of(file, target)
     found = _asked(file, label, {name: _fields(file, name, mode, look) for name, mode in asked.items()}, progress)
     holes = found.pop(None, (0, {}))[0]
     refuse_unlabelled(holes, unlabelled, file.name, target)
@@ -92,7 +94,8 @@ def _asked(
     return found
 
 
-def _label(file: File, target: str) -> str:
+def label_of(file: File, target: str) -> str:
+    """A label in SQL; NULL where there is none."""
     storage = file.storage(target)
     if storage in ("date", "other"):
         raise DataError(f"the target {target!r} of {file.name} holds {file.types[target]}, which cannot be a label")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Batch, Labels, Rows, SomeRows
+from tallybayes.core.batch import Batch, Labels, Rows, SomeRows, in_key_order
 from tallybayes.core.family import Family
-from tallybayes.core.keys import in_key_order
-from tallybayes.core.schema import Level, Schema
+from tallybayes.core.schema import Level, Schema, united
 from tallybayes.core.tally import Tally, count
-from tallybayes.data.columns import Overrides, inferred
+from tallybayes.data.columns import Overrides, grown, inferred
 from tallybayes.data.tables import Table, TableBatch
+from tallybayes.data.vocabularies import with_chosen_words, with_own_words
 
 Places = Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
 
@@ -32,15 +32,22 @@ class Facts:
     made_by: str  # what holds the rows
     named: bool  # whether the columns have names of their own
     is_single: bool = False  # whether the numbers are of single precision
+    class_rows: tuple[int, ...] = ()  # rows of each class, whatever they weigh
 
 
 class Source(Protocol):
-    """Rows with class labels: a frame, a matrix, files, or the table of an engine."""
+    """Rows with class labels: a frame, a matrix, files, or the table of an engine.
+
+    A column of text whose vocabulary is open (``levels`` is None) gets the words of the rows that are read.
+    """
 
     @property
     def facts(self) -> Facts: ...
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
         """What each column is, as given or as its values suggest, and the classes."""
+
+    def grown(self, schema: Schema) -> Schema:
+        """A model's schema with the levels and classes that these rows add."""
 
     def sample(self, schema: Schema, places: Places, most: int) -> Rows:
         """At most so many labelled rows, drawn by what they hold, in the order of their keys."""
@@ -50,6 +57,14 @@ class Source(Protocol):
 
     def all_rows(self, schema: Schema, places: Places) -> Rows:
         """All rows in memory, those without a label too: their class code is −1."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The rows of some columns, a part at a time."""
+
+
+def evidence(schema: Schema) -> tuple[str, ...]:
+    """The columns of a table that are evidence, by which its rows are drawn."""
+    return tuple(column.name for column in schema.columns if column.kind not in ("ignored", "pair"))
 
 
 def counting(rows: SomeRows) -> SomeRows:
@@ -70,7 +85,12 @@ class TableSource:
     n_jobs: int | None = None
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
-        return Schema(inferred(self.table, overrides, not stream, self.n_jobs), self.classes)
+        schema = Schema(inferred(self.table, overrides, not stream, self.n_jobs), self.classes)
+        return with_chosen_words(schema, [self.table], self.n_jobs)
+
+    def grown(self, schema: Schema) -> Schema:
+        columns = grown(schema.columns, self.table, self.n_jobs)
+        return Schema(columns, tuple(united(schema.classes, self.classes)))
 
     @cached_property
     def _labelled(self) -> tuple[Table, Labels]:
@@ -81,14 +101,28 @@ class TableSource:
         rows = np.flatnonzero(known)
         return self.table.take(rows), self.labels.take(rows)
 
+    @cached_property
+    def _samples(self) -> dict[Any, TableBatch]:
+        return {}
+
     def sample(self, schema: Schema, places: Places, most: int) -> TableBatch:
-        return in_key_order(counting(TableBatch(schema, self._labelled[0], places, self._labelled[1])), most)
+        table, labels = self._labelled
+        drawn = self._samples.get((most, evidence(schema)))
+        if drawn is None:
+            drawn = in_key_order(counting(TableBatch(schema, table, places, labels)), most)
+            self._samples[most, evidence(schema)] = drawn
+        return with_own_words(replace(drawn, schema=schema, places=places), n_jobs=self.n_jobs)
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        return count(TableBatch(schema, self._labelled[0], places, self._labelled[1]), families, self.n_jobs)
+        table, labels = self._labelled
+        batch = with_own_words(TableBatch(schema, table, places, labels), self.table, self.n_jobs)
+        return count(batch, families, self.n_jobs)
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
-        return TableBatch(schema, self.table, places, self.labels)
+        return with_own_words(TableBatch(schema, self.table, places, self.labels), n_jobs=self.n_jobs)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
+        yield replace(self.table, columns={name: self.table.columns[name] for name in columns}, matrix=None)
 
 
 @dataclass(frozen=True)
@@ -101,6 +135,9 @@ class MatrixSource:
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
         return self.batch.schema
+
+    def grown(self, schema: Schema) -> Schema:
+        return schema.unite(self.batch.schema)
 
     @cached_property
     def _labelled(self) -> Batch:
@@ -117,3 +154,6 @@ class MatrixSource:
 
     def all_rows(self, schema: Schema, places: Places) -> Batch:
         return replace(self.batch, schema=schema)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
+        raise NotImplementedError("a matrix has no columns of its own")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from tallybayes.core import keys
 from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
+from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import Profile
 from tallybayes.data.labels import is_hole
@@ -48,6 +49,14 @@ class Table:
         return replace(
             self, columns=columns, n_rows=len(rows), matrix=None if self.matrix is None else self.matrix[rows]
         )
+
+    @staticmethod
+    def joined(tables: Sequence[Table]) -> Table:
+        """The rows of tables of the same columns, one after another."""
+        if len(tables) == 1:
+            return tables[0]
+        columns = {name: values.joined([t.columns[name] for t in tables]) for name, values in tables[0].columns.items()}
+        return replace(tables[0], columns=columns, n_rows=sum(t.n_rows for t in tables), matrix=None)
 
 
 def read_table(data: Any) -> Table:
@@ -163,16 +172,6 @@ def profile(name: str, values: Values | Profile) -> Profile:
     return replace(seen, low=low, high=high, numbered=numbered)
 
 
-def value_keys(values: Values) -> NDArray[np.uint64]:
-    """The keys of the cells of a column: the same for the same value, whatever holds it."""
-    if values.storage in ("number", "integer", "boolean"):
-        return keys.keys_of_numbers(values.numbers(0, len(values)))
-    if values.storage != "text":
-        return np.zeros(len(values), dtype=np.uint64)
-    levels = values.distinct()
-    return keys.keys_of_levels(values.codes(0, len(values), levels), levels)
-
-
 @dataclass(frozen=True)
 class TableBatch:
     """A table ready to be counted or scored; matrices are made for a range of rows at a time.
@@ -220,12 +219,18 @@ class TableBatch:
             self, table=self.table.take(rows), labels=None if self.labels is None else self.labels.take(rows)
         )
 
-    def keys(self) -> NDArray[np.uint64]:
+    def keys(self) -> keys.Keys:
         """A key (n,) for each row, by the columns that are evidence, its label and its weight."""
         total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
-        for column in self.schema.columns:
-            if column.kind not in ("ignored", "pair") and column.name in self.table.columns:
-                total = keys.joined(total, value_keys(self.table.columns[column.name]), column.name)
+        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair")]
+        work = [_keys_of(c, self.table.columns[c.name]) for c in evidence if c.name in self.table.columns]
+
+        def add(first: int, last: int) -> None:
+            for each in work:
+                each(total[first:last], first)
+
+        for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
+            pass
         return total
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
@@ -295,6 +300,20 @@ class TableBatch:
             f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
             f"it, or learn it with kind={{{name!r}: 'category'}}"
         )
+
+
+def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int], None]:
+    """What adds the keys of a column to those of some rows: the same for the same value, whatever holds it."""
+    own = keys.key_of(column.name)
+    if values.storage in ("number", "integer", "boolean"):
+        return lambda total, first: keys.add_numbers(total, values.numbers(first, first + len(total)), own)
+    if values.storage != "text":
+        return lambda total, first: keys.add_numbers(total, np.full(len(total), np.nan), own)
+    if column.kind == "text" or not values.is_listed:
+        texts = values.texts()
+        return lambda total, first: keys.add_texts(total, texts, first, own)
+    levels = values.distinct()
+    return lambda total, first: keys.add_levels(total, values.codes(first, first + len(total), levels), levels, own)
 
 
 def _example(values: Values) -> str:

@@ -37,14 +37,17 @@ class Values(Protocol):
 
     storage: Storage
     declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
+    is_listed: bool  # whether the different values of a text are found once and kept
 
     def __len__(self) -> int: ...
     @property
     def n_missing(self) -> int: ...
     def distinct(self) -> tuple[Level, ...]: ...
     def take(self, rows: NDArray[Any]) -> Values: ...
+    def joined(self, all: Sequence[Any]) -> Values: ...
     def value(self, row: int) -> Any: ...
     def as_labels(self) -> NDArray[Any]: ...
+    def texts(self, first: int = 0, last: int | None = None) -> Texts: ...
     def numbers(self, first: int, last: int) -> NDArray[Any]: ...
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]: ...
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted: ...
@@ -78,6 +81,7 @@ class ArrayValues(HoldsText):
     """A column in a NumPy array, a list or a tuple."""
 
     declared: tuple[Level, ...] | None = None
+    is_listed = True
 
     def __init__(self, values: Any) -> None:
         self.array = _plain_array(values)
@@ -130,6 +134,10 @@ class ArrayValues(HoldsText):
         taken.keep_words(self, rows)
         return taken
 
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        return ArrayValues(np.concatenate([values.array for values in all]))
+
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         return texts_of([each if type(each) is str else as_text(each) for each in self.array[first:last].tolist()])
 
@@ -152,6 +160,8 @@ class ArrayValues(HoldsText):
 
 class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
+
+    is_listed = True
 
     def __init__(self, series: nw.Series[Any]) -> None:
         self.series = series
@@ -197,6 +207,11 @@ class SeriesValues(HoldsText):
         taken = SeriesValues(self.series[rows.tolist()])
         taken.keep_words(self, rows)
         return taken
+
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        frames = [values.series.alias("values").to_frame() for values in all]
+        return SeriesValues(nw.concat(frames)["values"])
 
     def texts(self, first: int = 0, last: int | None = None) -> Texts:
         part = self.series[first:last]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from tallybayes.data.labels import class_array, encode_labels, factorise, is_hole
+from tallybayes.data import targets
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, NegativeError
 
@@ -80,54 +80,18 @@ def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
 
 
 @dataclass(frozen=True)
-class Target:
-    """Class labels of which some may be missing."""
-
-    labels: NDArray[Any]  # (n,) a label that occurs stands in for those that are missing
-    known: NDArray[np.bool_] | None  # (n,) which rows have a label of their own, where some are to be estimated
-    keep: NDArray[np.intp] | None = None  # the rows that have a label, where the others are left out
-    n_given: int = 0  # rows that were given
-    nothing_known: bool = False  # no row has a label, and that is no matter
+class Target(targets.Target):
+    """Class labels of which some may be missing, in scikit-learn's conventions."""
 
     @classmethod
     def of(cls, y: Any, unlabelled: str) -> Target:
-        """Check labels; None, NaN, and −1 among integers are missing ones if ``unlabelled`` says what to do then."""
-        if unlabelled == "error" or y is None:
-            return cls(cls.checked(y), None)
-        labels, known = _told_apart(y)
-        if known.all():
-            return cls(cls.checked(labels), None)
-        if not known.any():
-            if unlabelled == "ignore":
-                return cls(labels, None, nothing_known=True)
-            raise DataError(NO_LABEL)
-        if np.asarray(y).dtype.kind == "i" and len(np.unique(labels)) == 1:
-            raise DataError(
-                f"-1 stands for a missing label with unlabelled={unlabelled!r}, and then all rows are of one class; if "
-                "-1 is a class, number the classes otherwise"
-            )
-        if unlabelled == "em":
-            return cls(cls.checked(labels), known)
-        rows = np.flatnonzero(known)
-        return cls(cls.checked(labels[rows]), None, rows, len(labels))
-
-    @property
-    def left_out(self) -> int:
-        """Rows that are left out."""
-        return 0 if self.keep is None else self.n_given - len(self.keep)
-
-    def refuse_missing(self) -> None:
-        """Rows that are to be estimated need all rows at once."""
-        if self.known is not None:
-            raise DataError(
-                f"row {int(np.argmin(self.known))} has no label: expectation-maximisation looks at all rows at once, "
-                "so partial_fit cannot learn it; use fit, or unlabelled='ignore'"
-            )
+        """Check labels, see `data.targets.Target`."""
+        return super().of(_one_dimension(y), unlabelled)  # type: ignore[return-value]
 
     def labelled(self, X: Any, weight: Any) -> tuple[Any, NDArray[Any], Any]:
         """Rows, labels and weights without the rows that are left out."""
         if self.nothing_known:
-            raise DataError(NO_LABEL)
+            raise DataError(targets.NO_LABEL)
         if self.keep is None:
             return X, self.labels, weight
         weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[self.keep]
@@ -137,37 +101,17 @@ class Target:
     @staticmethod
     def checked(y: Any) -> NDArray[Any]:
         """The labels as an array, refused where they are numbers to regress on."""
-        return check_target(y)
+        return targets.checked_labels(_one_dimension(y))
 
-    @staticmethod
-    def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """The classes, those that occur if none are given, and the class code of each label."""
-        return coded(labels, classes)
+    coded = staticmethod(targets.coded)
 
 
-NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
-
-
-def _told_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Labels with another in the place of missing ones, and which are not missing."""
-    if isinstance(y, (list, tuple)) and _needs_objects(y):
-        y = np.array(y, dtype=object)
-    labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O":
-        known = np.fromiter((not is_hole(v) for v in labels), dtype=bool, count=len(labels))
-        whole = np.array(list(labels[known]) or [0])  # numbers or text again, where they are all of a kind
-        if whole.ndim == 1 and whole.dtype.kind in "iubU" and len({type(v) for v in labels[known]}) == 1:
-            plain = np.zeros(len(labels), dtype=whole.dtype)
-            plain[known] = whole
-            labels = plain
-    else:
-        known = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), dtype=bool)
-    if labels.dtype.kind == "i":
-        known = known & (labels != -1)
-    if not known.all() and known.any():
-        labels = labels.copy()
-        labels[~known] = labels[known][0]
-    return labels, known
+def _one_dimension(y: Any) -> Any:
+    """Labels as scikit-learn takes them: a column of a matrix will do, with a warning."""
+    plain = y is None or isinstance(y, (list, tuple)) or (type(y) is np.ndarray and y.ndim == 1)
+    if plain and not (isinstance(y, (list, tuple)) and y and np.ndim(y[0])):
+        return y
+    return column_or_1d(y, warn=True)
 
 
 def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -175,39 +119,6 @@ def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(X, Table):
         return X.take(rows)
     return _safe_indexing(X, rows)
-
-
-def check_target(y: Any) -> NDArray[Any]:
-    """The labels as an array, refused where they are numbers to regress on."""
-    if y is None:
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None. Pass the labels as y; NaiveBayes also "
-            "takes target=…, the name of their column"
-        )
-    if isinstance(y, (list, tuple)) and _needs_objects(y):
-        y = np.array(y, dtype=object)
-    labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f":
-        if np.isnan(labels).any():
-            row = int(np.flatnonzero(np.isnan(labels))[0])
-            raise _without_label(row)
-        if np.isinf(labels).any():
-            raise DataError("Input y contains infinity or a value too large for a label")
-        if (labels != np.floor(labels)).any():
-            row = int(np.flatnonzero(labels != np.floor(labels))[0])
-            raise DataError(
-                f"Unknown label type: continuous. The target holds {labels[row]:g} (row {row}), a number to regress "
-                "on, not a class; bin it, or turn it into text if these are labels"
-            )
-    return labels
-
-
-def _needs_objects(labels: Sequence[Any]) -> bool:
-    """Whether NumPy would change labels: a missing one to "nan", 1 beside "a" to "1", and "a\\0" to "a"."""
-    if any(map(is_hole, labels)):
-        return True
-    texts = [isinstance(label, str) for label in labels]
-    return any(texts) and (not all(texts) or any(label.endswith("\0") for label in labels))
 
 
 def check_lengths(n_rows: int, n_labels: int) -> None:
@@ -219,30 +130,6 @@ def check_lengths(n_rows: int, n_labels: int) -> None:
 def generator(random_state: Any) -> np.random.Generator:
     """NumPy's dice for what scikit-learn calls a random state."""
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
-
-
-def _without_label(row: int) -> DataError:
-    return DataError(
-        f"Input y contains NaN or None: row {row} has no label; leave such rows out (unlabelled='ignore'), or learn "
-        "from them too (unlabelled='em')"
-    )
-
-
-def coded(labels: NDArray[Any], classes: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The classes, those that occur if none are given, and the class code of each label."""
-    if classes is not None:
-        holes = [i for i, label in enumerate(labels.tolist()) if is_hole(label)] if labels.dtype.kind == "O" else []
-        if holes:
-            raise _without_label(holes[0])
-        return classes, encode_labels(labels, classes)
-    classes, codes = factorise(labels)
-    if not len(classes):
-        raise DataError("Input y contains NaN or None only: no row has a label")
-    if codes.min() < 0:
-        raise _without_label(int(np.argmin(codes)))
-    if classes.dtype.kind in "OT" and all(isinstance(label, str) for label in classes):
-        classes = class_array(classes.tolist())
-    return classes, codes
 
 
 def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:

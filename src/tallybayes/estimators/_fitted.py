@@ -19,9 +19,11 @@ from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
 from tallybayes.data.labels import class_array
 from tallybayes.data.sources import Source
-from tallybayes.errors import SettingError, UnlearnError
-from tallybayes.estimators import _exports, _linear
+from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
+from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
+from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
+from tallybayes.estimators._saving import saved_of
 from tallybayes.inspection import evaluate
 from tallybayes.inspection.evaluate import Evaluation
 from tallybayes.inspection.receipts import Receipt
@@ -313,7 +315,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         Evaluation
         """
-        return judged(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
+        return evaluate.judged(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows from the model.
@@ -418,11 +420,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
         )
         return changed
 
-    to_json, to_python, to_sql = _exports.to_json, _exports.to_python, _exports.to_sql
-    to_onnx, report = _exports.to_onnx, _exports.report
-
-    coef_, intercept_ = property(_linear.coef), property(_linear.intercept)
-    to_logistic_regression = _linear.to_logistic_regression
+    to_json, to_python, to_sql, to_onnx, report = to_json, to_python, to_sql, to_onnx, report
+    coef_, intercept_, to_logistic_regression = property(coef), property(intercept), to_logistic_regression
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
@@ -431,40 +430,3 @@ class Fitted(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
         return tags
-
-
-DERIVED = {  # from the model
-    *("model_", "classes_", "classifier_", "n_features_in_", "feature_names_in_", "class_log_prior_"),
-    *("n_components_", "n_iter_", "converged_", "log_likelihood_path_"),
-}
-
-
-def saved_of(estimator: Any) -> storage.Saved:
-    """What an estimator is besides its model, for the file."""
-    params = estimator.get_params(deep=False)
-    inner = {name: saved_of(value) for name, value in params.items() if isinstance(value, BaseEstimator)}
-    own = sorted(vars(estimator).items())
-    fitted = {name: value for name, value in own if name.endswith("_") and name not in {*params, *DERIVED}}
-    return storage.Saved(type(estimator).__name__, params | inner, fitted)
-
-
-def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
-    """How good the predictions for rows are, left out of what was learned or as they are."""
-    if isinstance(method, str) and method == "auto":
-        # What was learned of rows without a label is in no row, so those with one are taken for what they are.
-        learned = model.provenance.guessed or evaluate.are_learned(model, batch, n_jobs)
-        method = "leave-one-out" if learned else "test"
-    if not isinstance(method, str):
-        folds = int(method) if isinstance(method, Integral) else np.asarray(method)
-        return evaluate.k_fold(model, batch, folds, seed, n_jobs)
-    if method == "leave-one-out":
-        try:
-            return evaluate.leave_one_out(model, batch, n_jobs)
-        except UnlearnError as error:
-            raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
-    if method != "test":
-        raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
-    assert batch.labels is not None
-    assert batch.labels.codes is not None
-    log_posterior = model.log_posterior(batch, n_jobs)
-    return evaluate.score(log_posterior, batch.labels.codes, model.schema.classes, batch.labels.weight)

@@ -18,7 +18,8 @@ from tallybayes.core.settings import EvidenceWeights
 from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target
 from tallybayes.data.labels import row_weights
-from tallybayes.data.sources import Facts, Source, TableSource
+from tallybayes.data.opening import source_of
+from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import Table, TableBatch, read_table, table_like
 from tallybayes.errors import DataError, SettingError
 from tallybayes.estimators._checks import Target, check_lengths, unchanged_on_error
@@ -96,7 +97,9 @@ class TableNB(Fitted):
             self._keep(replace(model, provenance=replace(model.provenance, labels=labels_type)))
         return self
 
-    def _source(self, X: Any, y: Any, weight: Any) -> TableSource:
+    def _source(self, X: Any, y: Any, weight: Any) -> Source:
+        if isinstance(weight, str):
+            X, weight = split_target(X, weight)
         X, y, name = self._split(X, y)
         return self._table_source(X, Target.of(y, self._options().unlabelled), weight, name)
 
@@ -110,13 +113,7 @@ class TableNB(Fitted):
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         self._check_size(table, len(labels))
-        classes, codes = Target.coded(labels, None)
-        n_rows = table.n_rows if target.known is None else int(target.known.sum())
-        if target.known is not None:
-            codes = np.where(target.known, codes, np.int32(-1))
-        facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named)
-        weights = Labels.hard(codes, row_weights(weight, table.n_rows))
-        return TableSource(table, tuple(classes.tolist()), weights, facts, self.n_jobs)
+        return source_of(table, target, weight, name, self.n_jobs)
 
     def _check_size(self, table: Table, n_labels: int) -> None:
         check_lengths(table.n_rows, n_labels)

@@ -140,7 +140,7 @@ class ComplementNB(MatrixNB):
         raise NotAvailableError(NO_EVIDENCE)
 
     @property
-    def log_likelihood_path_(self) -> Any:  # type: ignore[override]
+    def log_likelihood_path_(self) -> Any:
         """Not available: complement weights are no probability of x, so "em" has no likelihood to climb."""
         raise NotAvailableError(NO_EVIDENCE)
 

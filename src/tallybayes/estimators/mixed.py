@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import Tokens
-from tallybayes.data.columns import split_target
-from tallybayes.data.file_sources import is_source
+from tallybayes.data.opening import is_stored, open_source
+from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
-from tallybayes.families import numeric_families
-from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights
+from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights, check_values
 
 
 class NaiveBayes(TableNB):
@@ -124,25 +123,8 @@ class NaiveBayes(TableNB):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Fitted._shared_constraints,
-        "kind": [Mapping, None],
-        "family": [Mapping, None],
-        "tokens": [Tokens, Mapping, None],
-        "drop": ["array-like", None],
-        "missing": [StrOptions({"ignore", "level"}), Mapping],
-        "unseen": [StrOptions({"ignore", "smooth"})],
-        "min_count": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left"), Mapping, StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", *numeric_families()})],
-        "weights": [StrOptions({"auto", "learn", "words"}), None],
-        "pairs": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), list, tuple],
-        "classical": ["boolean"],
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-        "variance": [StrOptions({"class", "shared"})],
-        "prior": [StrOptions({"empirical", "uniform"}), Mapping],
-        "calibration": [StrOptions({"temperature", "isotonic"}), None],
         "decay": [Interval(Real, 0, 1, closed="right")],
         "strict": ["boolean"],
-        "prior_alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -196,6 +178,10 @@ class NaiveBayes(TableNB):
 
     # ------------------------------------------------------------------------------------------ learning
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        check_values(self.get_params(deep=False))
+
     def _options(self) -> Options:
         return Options(
             kind=self.kind or {},
@@ -220,6 +206,11 @@ class NaiveBayes(TableNB):
             n_jobs=self.n_jobs,
         )
 
+    def _source(self, X: Any, y: Any, weight: Any) -> Source:
+        if is_stored(X):
+            return open_source(X, y, weight, self.unlabelled, n_jobs=self.n_jobs)
+        return super()._source(X, y, weight)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
         """Learn a table, forgetting everything learned before.
 
@@ -242,8 +233,6 @@ class NaiveBayes(TableNB):
         """
         self._validate_params()
         y = one_target(y, target)
-        if isinstance(sample_weight, str) and not is_source(X):
-            X, sample_weight = split_target(X, sample_weight)
         return self._fit(self._source(X, y, sample_weight))
 
     def partial_fit(

@@ -23,7 +23,8 @@ from tallybayes.data.sources import Source
 from tallybayes.data.tables import Table, read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._checks import generator, unchanged_on_error
-from tallybayes.estimators._fitted import Fitted, saved_of
+from tallybayes.estimators._fitted import Fitted
+from tallybayes.estimators._saving import saved_of
 from tallybayes.estimators.mixed import NaiveBayes
 from tallybayes.learning import em
 from tallybayes.learning import mixtures as components

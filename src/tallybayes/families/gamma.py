@@ -1,7 +1,8 @@
 """Gamma: positive numbers that are skewed but less so than lognormal ones, such as durations, amounts and sizes.
 
-log P(x | k) = a log b − log Γ(a) + (a − 1) log x − b x, with the shape a = μ²/σ² and the rate b = μ/σ² that have the
-mean and the variance of the class: the estimate by moments, which unlike maximum likelihood needs no other summary.
+log P(x | k) = c(a) + a (log u − u + 1) − log x, with u = x/μ, c(a) = a log a − a − log Γ(a) and the shape a = μ²/σ²
+that has the mean and the variance of the class: the estimate by moments, which unlike maximum likelihood needs no
+other summary. − log x is the same for all classes: it is `log_base`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.family import Numbers
 from tallybayes.core.summaries import Moments
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
+
+NARROW = 1.1  # times the smallest number; where no number is larger, a gamma distribution is a bell curve
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,8 @@ class Gamma(OfMoments):
     >>> family = Gamma()
     >>> x = np.array([[1.0], [2.0], [3.0]])
     >>> params = family.estimate(family.tally(x, Labels.hard(np.zeros(3, np.int32)), 1))
-    >>> float(params.by_name["shape"].round(6)[0, 0]), float(params.by_name["rate"].round(6)[0, 0])
-    (6.0, 3.0)
+    >>> float(params.by_name["shape"].round(6)[0, 0]), float(params.by_name["mean"][0, 0])
+    (6.0, 2.0)
     """
 
     var_smoothing: float = 1e-9
@@ -41,15 +45,33 @@ class Gamma(OfMoments):
     least: ClassVar[float] = 0.0
     above_least: ClassVar[bool] = True
 
-    def estimate(self, summary: Moments) -> Densities:
-        from scipy.special import gammaln  # slow to import
+    def suits(self, numbers: Numbers) -> bool:
+        return super().suits(numbers) and numbers.high > NARROW * numbers.low
 
+    def estimate(self, summary: Moments) -> Densities:
         mean, variance, evidence = location_and_variance(summary, self.var_smoothing)
-        shape, rate = np.where(evidence, mean**2 / variance, 1.0), np.where(evidence, mean / variance, 1.0)
-        norm = np.where(evidence, shape * np.log(rate) - gammaln(shape), 0.0)
-        slope = np.where(evidence, -rate, 0.0)  # a column that never varied adds nothing
-        log_density = ("add", norm, ("mul", shape - 1.0, ("log", "x")), ("mul", slope, "x"))
-        return Densities(log_density, {"shape": shape, "rate": rate})
+        mean, one = np.where(evidence, mean, 1.0), np.ones_like(mean)
+        shape = np.where(evidence, mean**2 / variance, 1.0)
+        used = np.where(evidence, shape, 0.0)  # a column that never varied adds nothing
+        u = ("mul", "x", 1.0 / mean)
+        log_density = (
+            "add",
+            np.where(evidence, _constant(shape), 0.0),
+            ("mul", used, ("add", ("log", u), ("mul", -one, u), one)),
+        )
+        return Densities(log_density, {"shape": shape, "mean": mean})
+
+    def log_base(self, x: NDArray[Any]) -> Array:
+        return np.asarray(-np.nansum(np.log(self._held(x)), axis=1))
 
     def sample(self, params: Densities, codes: NDArray[Any], rng: np.random.Generator) -> Array:
-        return rng.gamma(params.by_name["shape"][codes], 1.0 / params.by_name["rate"][codes])
+        shape = params.by_name["shape"][codes]
+        return rng.gamma(shape, params.by_name["mean"][codes] / shape)
+
+
+def _constant(shape: Array) -> Array:
+    """a log a − a − log Γ(a); by Stirling's series where the three are large and nearly cancel."""
+    from scipy.special import gammaln  # slow to import
+
+    series = 0.5 * np.log(shape / (2.0 * np.pi)) - 1.0 / (12.0 * shape) + 1.0 / (360.0 * shape**3)
+    return np.where(shape > 100.0, series, shape * np.log(shape) - shape - gammaln(shape))

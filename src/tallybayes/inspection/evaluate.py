@@ -6,6 +6,7 @@ Leave-one-out and k-fold take rows out of the tally instead of fitting again, so
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,25 @@ def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
             f"the rows of class {model.schema.classes[k]!r} have a weight of {given[k]:,.6g}, those that were learned "
             f"{have[k]:,.6g}: leave-one-out needs the rows that it was fitted on"
         )
+
+
+def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
+    """How good the predictions for rows are, left out of what was learned or as they are."""
+    if isinstance(method, str) and method == "auto":
+        # What was learned of rows without a label is in no row, so those with one are taken for what they are.
+        learned = model.provenance.guessed or are_learned(model, batch, n_jobs)
+        method = "leave-one-out" if learned else "test"
+    if not isinstance(method, str):
+        folds = int(method) if isinstance(method, Integral) else np.asarray(method)
+        return k_fold(model, batch, folds, seed, n_jobs)
+    if method == "leave-one-out":
+        try:
+            return leave_one_out(model, batch, n_jobs)
+        except UnlearnError as error:
+            raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
+    if method != "test":
+        raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
+    assert batch.labels is not None
+    assert batch.labels.codes is not None
+    log_posterior = model.log_posterior(batch, n_jobs)
+    return score(log_posterior, batch.labels.codes, model.schema.classes, batch.labels.weight)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.data.file_sources import as_learned, check_columns, settled
 from tallybayes.data.files import File, open_file
+from tallybayes.data.known import as_learned, check_columns, settled
 from tallybayes.data.progress import Progress
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches

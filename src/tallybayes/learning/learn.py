@@ -16,6 +16,7 @@ from tallybayes.core.schema import Schema, plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.sources import Facts, Places, Source
 from tallybayes.data.tables import TableBatch
+from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -48,7 +49,9 @@ def learn(source: Source, options: Options | None = None, before: Model | None =
     settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
     if _is_textbook(schema, source.facts, options):
         model = _textbook(source, schema, settings, places, options)
-        model = with_unlabelled(model, source.all_rows(schema, places), options, before)
+        if options.unlabelled == "em":
+            rows = source.all_rows(model.schema, model.tally.places)
+            model = with_unlabelled(model, rows, options, before)
     else:
         model = _refined(source, schema, settings, places, options)
     provenance = _provenance(source.facts, model.provenance)
@@ -86,11 +89,12 @@ def _textbook(source: Source, schema: Schema, settings: Settings, places: Places
         raise DataError("Sample weights must contain at least one non-zero number.")
     block = "categorical" if options.matrix is None else options.matrix.name
     if options.choose_length:
-        length, found = best_document_length(model, block, source.sample(schema, places, SAMPLE), options.n_jobs)
+        rows = source.sample(model.schema, places, SAMPLE)
+        length, found = best_document_length(model, block, rows, options.n_jobs)
         model = Model(found.settings, source.count(schema, places, found.settings.families))
         model = _noted(model, "document_length", length)
     if isinstance(options.alpha, str) and block in settings.families:
-        rows = source.sample(schema, places, SAMPLE)
+        rows = source.sample(model.schema, places, SAMPLE)
         alpha = best_alpha(model, block, rows, options.n_jobs)
         model = _noted(with_alpha(model, block, alpha), "alpha", alpha)
     return model
@@ -110,7 +114,8 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     alpha = None
     if isinstance(options.alpha, str) and "categorical" in settings.families:
         plain = Model(settings, source.count(schema, places, settings.families))
-        alpha = best_alpha(plain, "categorical", rows, options.n_jobs)
+        few = source.sample(plain.schema, places, SAMPLE)
+        alpha = best_alpha(plain, "categorical", few, options.n_jobs)
         settings = textbook_settings(schema, options, alpha)
     try:
         model = refined(rows, settings, options)
@@ -120,7 +125,8 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     if alpha is not None:
         model = _noted(model, "alpha", alpha)
     if rows.n_rows < source.facts.n_rows:
-        model = replace(model, tally=source.count(model.schema, model.tally.places, model.settings.families))
+        tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
+        model = replace(model, tally=tally)
     return model
 
 

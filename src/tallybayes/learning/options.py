@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any, Literal
+
+import numpy as np
 
 from tallybayes.core.family import Family
 from tallybayes.core.schema import Kind, Level
@@ -12,6 +16,7 @@ from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
 from tallybayes.data.columns import Overrides
 from tallybayes.errors import SettingError
+from tallybayes.families import numeric_families
 
 Alpha = float | Mapping[str, float] | Literal["auto"] | None
 Missing = Literal["ignore", "level"]
@@ -138,3 +143,54 @@ class Options:
     def with_prior(self, prior: Prior | Mapping[Level, float]) -> Options:
         """The same with another prior."""
         return replace(self, prior=prior)
+
+
+def check_values(given: Mapping[str, Any]) -> None:
+    """Refuse parameters of `NaiveBayes` that mean nothing, in the same words in Python and on the command line."""
+    for name, (what, holds) in VALUES.items():
+        if name in given and not holds(given[name]):
+            raise SettingError(f"The {name!r} parameter of NaiveBayes must be {what}. Got {given[name]!r} instead.")
+
+
+def _at_least_zero(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < math.inf
+
+
+def _one_of(*words: str | None) -> tuple[str, Callable[[Any], bool]]:
+    shown = [repr(word) for word in words]
+    return f"{', '.join(shown[:-1])} or {shown[-1]}", lambda value: any(
+        value is word or value == word for word in words
+    )
+
+
+def _or_mapping(what: str, holds: Callable[[Any], bool]) -> tuple[str, Callable[[Any], bool]]:
+    return f"{what}, or a mapping", lambda value: isinstance(value, Mapping) or holds(value)
+
+
+def _pairs(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == "auto"
+    return isinstance(value, (list, tuple)) or (isinstance(value, Integral) and int(value) >= 0)
+
+
+_NUMBER = "a number of at least 0"
+VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what may be given, and whether something is that
+    "kind": ("a mapping of column to kind, or None", lambda value: value is None or isinstance(value, Mapping)),
+    "family": ("a mapping of column to family, or None", lambda value: value is None or isinstance(value, Mapping)),
+    "tokens": ("Tokens(…), a mapping or None", lambda value: value is None or isinstance(value, (Tokens, Mapping))),
+    "drop": ("a list of columns, or None", lambda v: v is None or (not isinstance(v, str) and isinstance(v, Iterable))),
+    "missing": _or_mapping(*_one_of("ignore", "level")),
+    "unseen": _one_of("ignore", "smooth"),
+    "min_count": (_NUMBER, _at_least_zero),
+    "alpha": _or_mapping(f"{_NUMBER}, 'auto' or None", lambda v: v is None or v == "auto" or _at_least_zero(v)),
+    "numeric": _one_of("auto", *numeric_families()),
+    "weights": _one_of("auto", "learn", "words", None),
+    "pairs": ("'auto', a whole number of at least 0 or a list of pairs of columns", _pairs),
+    "classical": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    "var_smoothing": (_NUMBER, _at_least_zero),
+    "variance": _one_of("class", "shared"),
+    "prior": _or_mapping(*_one_of("empirical", "uniform")),
+    "prior_alpha": (_NUMBER, _at_least_zero),
+    "calibration": _one_of("temperature", "isotonic", None),
+    "unlabelled": _one_of("error", "ignore", "em"),
+}

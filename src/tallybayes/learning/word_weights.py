@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, every_nth, heard
-from tallybayes.core.model import WORDY, Model
+from tallybayes.core.leave_one_out import WORDY
+from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import WordWeights
 from tallybayes.core.threads import map_rows, threads_for

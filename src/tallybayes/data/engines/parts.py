@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,30 +11,25 @@ import narwhals as nw
 
 from tallybayes.core.tally import Tally
 from tallybayes.data.engines.table import Lazy
-from tallybayes.data.files import BATCH
 from tallybayes.data.tables import Table, read_table
 
 
-def summed_tables(lazy: Lazy, names: Sequence[str], work: Callable[[Table], Tally]) -> Tally:
-    """Σ work over the rows, part by part: on the workers of Spark and Dask, else here, a batch at a time."""
-    native = nw.to_native(lazy.frame.select(*names))
+def summed_tables(lazy: Lazy, names: Sequence[str], target: str, work: Callable[[Table], Tally]) -> Tally:
+    """Σ work over the labelled rows, part by part: on the workers of Spark and Dask, else here, a batch at a time."""
+    if not lazy.is_spread:
+        return sum(map(work, lazy.tables(names, target)), Tally.empty())
+    native = nw.to_native(lazy.labelled(names, target))
     with lazy.errors():
         if lazy.is_spark:
             found = native.mapInArrow(_Parts(work), "part binary").toLocalIterator()
             return sum((pickle.loads(bytes(row[0])) for row in found), Tally.empty())
-        if lazy.engine == "dask":
-            from dask.base import compute
-            from dask.delayed import delayed
+        from dask.base import compute
+        from dask.delayed import delayed
 
-            parts = [delayed(_worked)(part, work) for part in native.to_delayed()]
-            while len(parts) > 1:
-                parts = [delayed(sum)(parts[i : i + 8], Tally.empty()) for i in range(0, len(parts), 8)]
-            return compute(*parts)[0]  # type: ignore[no-untyped-call, no-any-return, unused-ignore]
-        if lazy.engine == "duckdb":
-            return sum(map(work, _tables(native.to_arrow_reader(BATCH))), Tally.empty())
-        if lazy.engine == "ibis" and native.get_backend().name != "duckdb":  # whose batches Ibis cannot read
-            return sum(map(work, _tables(native.to_pyarrow_batches(chunk_size=BATCH))), Tally.empty())
-        return work(read_table(nw.from_native(native).collect().to_native()))
+        parts = [delayed(_worked)(part, work) for part in native.to_delayed()]
+        while len(parts) > 1:
+            parts = [delayed(sum)(parts[i : i + 8], Tally.empty()) for i in range(0, len(parts), 8)]
+        return compute(*parts)[0]  # type: ignore[no-untyped-call, no-any-return, unused-ignore]
 
 
 @dataclass(frozen=True)
@@ -46,18 +41,10 @@ class _Parts:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        tally = sum(map(self.work, _tables(batches)), Tally.empty())
+        from tallybayes.data.arrow import tables_of
+
+        tally = sum(map(self.work, tables_of(batches)), Tally.empty())
         yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(tally)], pa.binary())], ["part"])
-
-
-def _tables(batches: Iterable[Any]) -> Iterator[Table]:
-    import pyarrow as pa
-
-    from tallybayes.data.arrow import arrow_table  # with PyArrow, which a frame does without
-
-    for batch in batches:
-        if batch.num_rows:
-            yield arrow_table(pa.Table.from_batches([batch]))
 
 
 def _worked(part: Any, work: Callable[[Table], Tally]) -> Tally:

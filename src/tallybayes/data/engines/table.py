@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from tallybayes.data.engines.question import Question, asked_by_partition
+from tallybayes.data.files import BATCH
 from tallybayes.data.labels import is_hole
 from tallybayes.data.survey import Seen
 from tallybayes.data.tables import Table, read_table
@@ -134,6 +135,11 @@ class Lazy:
         """Whether the rows are on Spark, be it through Spark Connect."""
         return self.engine not in ENGINES
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether the rows are on workers, which count for themselves."""
+        return self.is_spark or self.engine == "dask"
+
     @cached_property
     def _is_sqlite(self) -> bool:
         return self.engine == "ibis" and nw.to_native(self.frame).get_backend().name == "sqlite"
@@ -143,17 +149,38 @@ class Lazy:
         with self.errors():
             return read_table(self.frame.select(*columns).head(rows).collect().to_native())
 
-    def sample(self, rows: int, columns: Sequence[str], present: str | None = None, of: int | None = None) -> Table:
-        """Rows drawn at random: all of them if there are no more."""
-        chosen = self.frame.select(*columns)
-        if present is not None:
-            chosen = chosen.filter(~nw.col(present).is_null())
+    def labelled(self, columns: Sequence[str], target: str) -> nw.LazyFrame[Any]:
+        """Some columns of the rows that have a label."""
+        chosen = self.frame.select(*dict.fromkeys([*columns, target]))
+        return chosen.filter(~self.value(target).is_null())
+
+    def without(self, name: str, value: int) -> Lazy:
+        """The same table with a number of a column read as a missing value."""
+        return Lazy(self.frame.with_columns(nw.when(nw.col(name) != value).then(nw.col(name)).alias(name)))
+
+    def tables(self, columns: Sequence[str], target: str | None = None) -> Iterator[Table]:
+        """The rows, or those that have a label, a part at a time where the engine hands them out so."""
+        chosen = self.frame.select(*columns) if target is None else self.labelled(columns, target)
+        native = nw.to_native(chosen)
         with self.errors():
-            n_rows = of if of is not None else chosen.select(nw.len()).collect().item()
-            native = nw.to_native(chosen)
-            share = 1.0 if n_rows <= rows else rows / n_rows
-            drawn = nw.from_native(native if share == 1.0 else _drawn(native, self.engine, share))
-            return read_table(drawn.collect().to_native())
+            if self.engine == "duckdb":
+                yield from _tables_of(native.to_arrow_reader(BATCH))
+            elif self.engine == "ibis" and native.get_backend().name != "duckdb":  # whose batches Ibis cannot read
+                yield from _tables_of(native.to_pyarrow_batches(chunk_size=BATCH))
+            elif self.engine == "polars":
+                yield from (read_table(part) for part in native.collect_batches(chunk_size=BATCH) if len(part))
+            else:
+                yield read_table(chosen.collect().to_native())
+
+    def sample(self, rows: int, columns: Sequence[str], target: str, of: int) -> Table:
+        """About so many of the rows that have a label, drawn at random by Spark or Dask."""
+        native = nw.to_native(self.labelled(columns, target))
+        with self.errors():
+            if self.engine == "dask":
+                drawn = native.sample(frac=rows / of, random_state=1)
+            else:
+                drawn = native.sample(fraction=rows / of, seed=1)
+            return read_table(nw.from_native(drawn).collect().to_native())
 
     def is_numbering(self, name: str, seen: Seen) -> bool:
         """Whether whole numbers that span as many values as there are rows have each of them once."""
@@ -162,19 +189,7 @@ class Lazy:
         return bool(different == seen.high - seen.low + 1)
 
 
-def _drawn(native: Any, engine: str, share: float) -> Any:
-    """A share of the rows, drawn at random; the same ones each time where the engine can."""
-    if engine == "polars":
-        import polars as pl
+def _tables_of(batches: Any) -> Iterator[Table]:
+    from tallybayes.data.arrow import tables_of  # with PyArrow, which a frame does without
 
-        lot = pl.int_range(pl.len()).hash(seed=1) % 1_000_003
-        return native.filter(lot < int(share * 1_000_003))
-    if engine == "duckdb":
-        return native.query("tb_rows", f"SELECT * FROM tb_rows USING SAMPLE {100 * share} PERCENT (bernoulli, 1)")
-    if engine == "ibis":
-        import ibis
-
-        return native.filter(ibis.random() < share)
-    if engine == "dask":
-        return native.sample(frac=share, random_state=1)
-    return native.sample(fraction=share, seed=1)
+    return tables_of(batches)

@@ -1,0 +1,108 @@
+"""Learned rows scored as if each alone had not been learned: exact, and without fitting again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, heard, silenced
+from tallybayes.core.documents import Texts
+from tallybayes.core.family import Family, for_columns
+from tallybayes.core.tally import Tally, named_cells
+
+WORDY = 256  # texts whose words are scored one by one at a time
+
+
+@dataclass(frozen=True)
+class Without:
+    """A tally and how it is read, without one row at a time."""
+
+    tally: Tally
+    families: Mapping[str, Family]  # by block
+    parameters: Mapping[str, Any]  # of all rows, by block
+    words: Texts
+    weights: Mapping[str, Array] | None  # of the columns (d,) or words (V,) of each block; None where all weigh one
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.tally.schema.classes)
+
+    def evidence(self, part: Batch, first: int) -> Array:
+        """Log P(x | y), shape (n, K), of each row without the row; ``first`` is the number of the first one."""
+        evidence = np.zeros((part.n_rows, self.n_classes))
+        for name, block in part.blocks.items():
+            assert part.labels is not None
+            x = self.words.left_behind(name, block.x, part.labels)
+            if self.weights is None:
+                work = named_cells(self.families[name].leave_one_out, self.tally.schema, block.columns, first)
+                summary, params = self.words.summary(name), self.parameters[name]
+                evidence += silenced(x, work(summary, params, x, heard(x, part.labels)))
+                continue
+            weights = self.weights[name]
+            if isinstance(x, Documents) and len(weights) == x.n_columns:
+                evidence += self._weighted_words(name, x, part.labels, weights)
+                continue
+            for j, alone in enumerate(self._alone[name]):
+                if weights[j]:
+                    evidence += weights[j] * alone.without_row(x, j, part.labels)
+        return evidence
+
+    def contributions(self, part: Batch) -> Array:
+        """Log P(x_d | y), shape (n, K, D), without weights, of each row without the row."""
+        parts = np.zeros((part.n_rows, self.n_classes, len(self.tally.schema.columns)))
+        for name, block in part.blocks.items():
+            assert part.labels is not None
+            x = self.words.left_behind(name, block.x, part.labels)
+            for j, alone in enumerate(self._alone[name]):
+                parts[:, :, block.columns[j]] = alone.without_row(x, j, part.labels)
+        return parts
+
+    def _weighted_words(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
+        """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
+        family: Any = self.families[name]
+        out = np.zeros((x.shape[0], self.n_classes))
+        for first in range(0, x.shape[0], WORDY):
+            rows = slice(first, min(first + WORDY, x.shape[0]))
+            part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
+            said = family.each_word_without(self.words.summary(name), self.parameters[name], part, heard(part, own))
+            out[rows] = part.sums(said * weights[part.column, None])
+        return silenced(x, out)
+
+    @cached_property
+    def _alone(self) -> dict[str, list[Alone]]:
+        """The columns of each block as blocks of their own; a block that is one document stays together."""
+        found = {}
+        for name, block in self.tally.blocks.items():
+            if name in self.words.columns or self.families[name].is_document:
+                whole = Alone(self.families[name], self.words.summary(name), self.parameters[name], whole=True)
+                found[name] = [whole]
+            else:
+                columns = range(len(block.columns))
+                found[name] = [Alone.of(self.families[name], block.summary, [j]) for j in columns]
+        return found
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One column of a block, with its part of the summary and of the family's settings."""
+
+    family: Any
+    summary: Any
+    params: Any
+    whole: bool = False  # not a column, but all of a block
+
+    @classmethod
+    def of(cls, family: Family, summary: Any, columns: list[int]) -> Alone:
+        """Some columns of a block."""
+        family, part = for_columns(family, columns), summary.select(np.array(columns, dtype=np.intp))
+        return cls(family, part, family.estimate(part))
+
+    def without_row(self, x: Matrix, column: int, labels: Labels) -> Array:
+        """Leave-one-out log probability (n, K) of the column."""
+        x = x if self.whole else columns_of(x, [column])
+        return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))

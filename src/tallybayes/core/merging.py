@@ -1,0 +1,49 @@
+"""Two models become one: their tallies add where both read their columns alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tallybayes.core.schema import Schema
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Tally
+from tallybayes.errors import SettingError
+
+APART = (
+    "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
+    "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True"
+)
+
+
+def merged(mine: Tally, my_settings: Settings, theirs: Tally, their_settings: Settings) -> tuple[Tally, Settings]:
+    """The tally of the rows of both, and how it is read: as the first, with weights averaged by rows.
+
+    A calibration was fitted to the rows of one of them, and is left out where both have rows.
+    """
+    if _table(mine.schema) != _table(theirs.schema):
+        mine.schema.unite(theirs.schema)  # which says what differs
+    if _reading(mine, my_settings) != _reading(theirs, their_settings):
+        raise SettingError(APART)
+    ours, others = float(mine.class_weight.sum()), float(theirs.class_weight.sum())
+    share = others / (ours + others) if ours + others else 0.0
+    settings = my_settings.joined(their_settings, share)
+    return mine + theirs, replace(settings, calibration=None) if ours and others else settings
+
+
+def _table(schema: Schema) -> list[tuple[str, str]] | Schema:
+    """Name and kind of the columns of the table; of an array, the schema itself, which costs nothing."""
+    if schema.is_numbered:
+        return replace(schema, classes=(), declared=())
+    return [(column.name, column.kind) for column in schema.columns if column.kind != "pair"]
+
+
+def _reading(tally: Tally, settings: Settings) -> dict[str, tuple[str, list[int | str]]]:
+    """The family of each block and the columns that it reads: tallies of other readings do not add up."""
+    names = None if tally.schema.is_numbered else tally.schema.names
+    return {
+        block: (
+            settings.families[block].name,
+            list(each.columns) if names is None else [names[c] for c in each.columns],
+        )
+        for block, each in tally.blocks.items()
+    }

@@ -1,0 +1,121 @@
+"""Every kind of table that can be learned, opened as a source of labelled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Labels
+from tallybayes.data.columns import split_target
+from tallybayes.data.engines import Lazy, is_lazy
+from tallybayes.data.files import is_file, open_file
+from tallybayes.data.labels import row_weights
+from tallybayes.data.progress import Progress
+from tallybayes.data.scans import EngineSource, FileSource, Scan
+from tallybayes.data.sources import Facts, MatrixSource, Source, TableSource
+from tallybayes.data.tables import Table, read_table
+from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled, coded
+from tallybayes.errors import DataError, SettingError
+
+
+def is_stored(data: Any) -> bool:
+    """Whether the rows are in files or in an engine, and are counted there."""
+    return is_file(data) or is_lazy(data)
+
+
+def open_source(
+    data: Any,
+    target: Any,
+    weight: Any = None,
+    unlabelled: str = "error",
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Source:
+    """Open a table for learning.
+
+    Parameters
+    ----------
+    data : table, path or Source
+        A pandas, Polars or PyArrow frame, a dict of columns, a list of dicts or an array; a file, or a pattern of
+        files, of CSV, Parquet, JSON lines or Arrow; a DuckDB relation, a Polars LazyFrame, an Ibis, Spark or Dask
+        table. A source is returned as it is.
+    target : array-like of shape (n,) or str
+        Class labels, or the name of the column that holds them.
+    weight : array-like of shape (n,) or str, optional
+        How much each row counts, or the name of the column that holds it.
+    unlabelled : {"error", "ignore", "em"}
+        What to do with rows that have no label (None, NaN, and −1 among integers unless they are an error). Files and
+        tables of engines are read into memory with "em", which passes over all rows many times.
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Receives the share that is done while files are read.
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    >>> source = open_source({"wind": ["strong", "weak", "weak"], "play": ["no", "yes", "yes"]}, "play")
+    >>> source.facts.n_rows, source.classes
+    (3, ('no', 'yes'))
+    """
+    if isinstance(data, FileSource | TableSource | MatrixSource):
+        return data
+    check_unlabelled(unlabelled)
+    if not is_stored(data):
+        return _in_memory(read_table(data), target, weight, unlabelled, n_jobs)
+    file = open_file(data) if is_file(data) else Lazy.of(data)
+    for what, name in (("target", target), ("sample_weight", weight)):
+        if name is not None and not isinstance(name, str):
+            of = "a lazy table" if isinstance(file, Lazy) else "a file"
+            raise SettingError(f"{what} of {of} must be the name of one of its columns")
+    if target is None:
+        raise DataError(f"{file.name} needs the column of class labels: target=…")
+    scan = Scan(target, weight, unlabelled, progress, n_jobs).checked(file)
+    if unlabelled == "em":
+        table = _all_rows(file)
+        return _in_memory(table, target, weight, unlabelled, n_jobs)
+    return EngineSource(file, scan) if isinstance(file, Lazy) else FileSource(file, scan)
+
+
+def _all_rows(file: Any) -> Table:
+    """All rows of files or of an engine's table, in memory."""
+    if isinstance(file, Lazy):
+        return Table.joined(list(file.tables(file.names)))
+    from tallybayes.data.known import settled
+
+    return settled(file, lambda each: Table.joined(list(each.tables())))
+
+
+def _in_memory(table: Table, target: Any, weight: Any, unlabelled: str, n_jobs: int | None) -> TableSource:
+    name = target if isinstance(target, str) else None
+    if isinstance(weight, str):
+        table, weight = split_target(table, weight)
+    if isinstance(target, str):
+        table, target = split_target(table, target)
+    labels = Target.of(target, unlabelled)
+    if labels.nothing_known:
+        raise DataError(NO_LABEL)
+    if labels.keep is not None:
+        table = table.take(labels.keep)
+        weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[labels.keep]
+    return source_of(table, labels, weight, name, n_jobs)
+
+
+def source_of(table: Table, target: Target, weight: Any, name: str | None, n_jobs: int | None) -> TableSource:
+    """A labelled table in memory; ``name`` is that of the column which held the labels."""
+    if table.n_rows != len(target.labels):
+        sizes = [table.n_rows, len(target.labels)]
+        raise DataError(f"Found input variables with inconsistent numbers of samples: {sizes}")
+    classes, codes = coded(target.labels)
+    n_rows = table.n_rows
+    if target.known is not None:
+        codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
+    rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
+    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, class_rows=rows)
+    labels = Labels.hard(codes, row_weights(weight, table.n_rows))
+    return TableSource(table, tuple(classes.tolist()), labels, facts, n_jobs)

@@ -1,0 +1,348 @@
+"""Rows of files and of engines' tables: counted where they are, streamed through the families where that cannot be.
+
+A scan groups the rows by class and shows what the columns are; what it counted on the way is kept, so the textbook
+tally of most columns needs no second pass. A sample is drawn in one more pass, by the keys of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Labels
+from tallybayes.core.family import Family
+from tallybayes.core.keys import SeenKeys, copy_keys, smallest
+from tallybayes.core.schema import Column, Kind, Schema, in_order
+from tallybayes.core.tally import Tally, count
+from tallybayes.data.columns import Overrides, inferred
+from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
+from tallybayes.data.files import LOOK, known_column
+from tallybayes.data.inference import infer, kind_for
+from tallybayes.data.known import as_learned, check_columns, settled
+from tallybayes.data.labels import encode_labels, row_weights
+from tallybayes.data.progress import Progress
+from tallybayes.data.pushdown import label_of, survey
+from tallybayes.data.sources import Facts, Places, counting, evidence
+from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
+from tallybayes.data.tables import Table, TableBatch, profile
+from tallybayes.data.targets import objects, refuse_signs
+from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
+from tallybayes.errors import DataError
+
+KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Where the labels and weights of rows are, and what is to be done with rows that have no label."""
+
+    target: str
+    weight: str | None = None
+    unlabelled: str = "error"  # or "ignore"
+    progress: Progress | None = None
+    n_jobs: int | None = None
+
+    def checked(self, file: Any) -> Scan:
+        """The same, if the columns exist."""
+        known_column(file, self.target, "target")
+        if self.weight is not None:
+            known_column(file, self.weight, "weights")
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that hold labels and weights."""
+        return [self.target] if self.weight is None else [self.target, self.weight]
+
+    def labelled(self, table: Table, schema: Schema, places: Places) -> TableBatch:
+        """Rows that all have a label, ready to be counted."""
+        values = table.columns[self.target]
+        codes = values.codes(0, table.n_rows, schema.classes)
+        if codes.min(initial=0) < 0:
+            codes = encode_labels(objects(list(values.as_labels())), objects(schema.classes))
+        weights = None if self.weight is None else table.columns[self.weight].numbers(0, table.n_rows)
+        others = {name: values for name, values in table.columns.items() if name not in self.columns}
+        labels = Labels.hard(codes, row_weights(weights, table.n_rows))
+        return TableBatch(schema, replace(table, columns=others), places, labels)
+
+
+class FileSource:
+    """The rows of files that DuckDB reads: CSV, Parquet, JSON lines and Arrow, larger than memory or not.
+
+    Parameters
+    ----------
+    file : File
+    scan : Scan
+    """
+
+    made_by = "pyarrow"
+
+    def __init__(self, file: Any, scan: Scan) -> None:
+        self.file, self.scan = file, scan.checked(file)
+        self._seen: Survey | None = None
+        self._samples: dict[Any, TableBatch] = {}
+
+    def _without_signs(self, file: Any) -> Any:
+        """The rows with −1 among integer labels as a missing one, where rows may lack a label."""
+        signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
+        return file.without(self.scan.target, -1) if signs else file
+
+    @property
+    def seen(self) -> Survey:
+        """What the scan saw."""
+        if self._seen is None:
+            self.profile(Overrides.of(None, None, None, "ignore", None))
+        assert self._seen is not None
+        return self._seen
+
+    @property
+    def facts(self) -> Facts:
+        seen, kinds = self.seen, set(map(type, self.seen.classes))
+        kind = "|O" if len(kinds) > 1 else np.array(seen.classes).dtype.str
+        rows = tuple(int(n) for n in seen.class_weight)
+        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, class_rows=rows)
+
+    # ------------------------------------------------------------------------------------------ what columns are
+
+    def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
+        def work(file: Any) -> tuple[Any, Survey, dict[str, str]]:
+            file = self._without_signs(file)
+            return file, *self._scanned(file, overrides)
+
+        self.file, self._seen, texts = settled(self.file, work)
+        self._refuse_one_sign()
+        given = replace(overrides, kind={**overrides.kind, **dict.fromkeys(texts, "text")})
+        table: Any = Table(profiles(self.file, self._seen), self._seen.n_rows)  # type: ignore[arg-type]
+        columns = inferred(table, given, whole=not stream)
+        why = {name: reason for name, reason in texts.items() if name not in overrides.kind}
+        columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
+        schema = Schema(columns, self._seen.classes)
+        chosen = [c.name for c in columns if c.tokens is not None and c.tokens.is_chosen]
+        return with_chosen_words(schema, self._tables(chosen)) if chosen else schema
+
+    def _refuse_one_sign(self) -> None:
+        if self.seen.unlabelled and isinstance(self.seen.classes[0], int) and self.scan.unlabelled != "error":
+            refuse_signs(self.seen.classes, self.scan.unlabelled)
+
+    def _scanned(self, file: Any, overrides: Overrides) -> tuple[Survey, dict[str, str]]:
+        """What was seen of the rows, and which columns are text, with the reason."""
+        names = [name for name in file.names if name not in self.scan.columns]
+        overrides.check(names)
+        modes = {name: _mode(file, name, overrides) for name in names}
+        levels = [name for name, mode in modes.items() if mode == "levels"]
+        texts = {name: "as told" for name in levels if _given_kind(file, name, overrides) == "text"}
+        given = {*overrides.kind, *overrides.family}
+        unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
+        counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
+        opening = self._opening(file, unsure, counted)
+        columns = [infer(profile(name, opening.columns[name])) for name in unsure]
+        # Not how many of the first rows are different: there are others.
+        texts |= {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
+        return self._survey(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts
+
+    def _opening(self, file: Any, unsure: Sequence[str], counted: Sequence[str]) -> Table:
+        """The first rows: a file is parsed once for all that is seen in them."""
+        return file.first(LOOK, [self.scan.target, *counted])
+
+    def _survey(self, file: Any, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
+        return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
+
+    def known_rows(self, schema: Schema, places: Places, most: int) -> TableBatch:
+        """A sample of rows whose columns a model knows; what they hold besides is not counted."""
+        check_columns(self.file, schema, set(self.scan.columns))
+
+        def work(file: Any) -> TableBatch:
+            self.file = self._without_signs(self._as_learned(file, schema))
+            self._seen = self._survey(self.file, {})
+            return self._drawn(schema, most)
+
+        return replace(settled(self.file, work), places=places)
+
+    def grown(self, schema: Schema) -> Schema:
+        check_columns(self.file, schema, set(self.scan.columns))
+
+        def work(file: Any) -> tuple[Any, Survey]:
+            file = self._without_signs(self._as_learned(file, schema))
+            known = [c for c in schema.columns if c.kind not in ("ignored", "pair") and c.name in file.types]
+            modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
+            modes |= {c.name: "nothing" for c in known if c.kind == "text"}
+            return file, self._survey(file, modes)
+
+        self.file, self._seen = settled(self.file, work)
+        self._refuse_one_sign()
+        return Schema(tuple(_with_levels(column, self._seen) for column in schema.columns), self._seen.classes)
+
+    def _as_learned(self, file: Any, schema: Schema) -> Any:
+        """The rows with the types that a model knows."""
+        return as_learned(file, schema, self.scan.target)
+
+    # ------------------------------------------------------------------------------------------ rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The rows of some columns, a part at a time."""
+        return self.file.tables(columns)
+
+    def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The rows that have a label, a part at a time."""
+        names = [*dict.fromkeys([*columns, *self.scan.columns])]
+        return self.file.tables(names, f"{label_of(self.file, self.scan.target)} IS NOT NULL")
+
+    def _evidence(self, schema: Schema) -> list[str]:
+        return [name for name in evidence(schema) if name in self.file.types]
+
+    def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
+        if self.scan.weight is None and can_push(schema, places, families):
+            return pushed(self.seen, schema, places, families)
+        return self._streamed(schema, places, families)
+
+    def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
+        """Count batch after batch: the families do what no query can."""
+        total, done = Tally.empty(), 0
+        for table in self._tables(self._evidence(schema)):
+            part = with_own_words(self.scan.labelled(table, schema, places))
+            total = total + count(part, families, self.scan.n_jobs)
+            done += table.n_rows
+            if self.scan.progress is not None:
+                self.scan.progress(min(1.0, done / max(self.seen.n_rows, 1)))
+        return _restated(total, schema)
+
+    def sample(self, schema: Schema, places: Places, most: int) -> TableBatch:
+        key = most, evidence(schema)
+        if key not in self._samples:
+            self._samples[key] = self._drawn(schema, most)
+        return with_own_words(replace(self._samples[key], schema=schema, places=places))
+
+    def _drawn(self, schema: Schema, most: int) -> TableBatch:
+        """The rows with the smallest keys, in their order."""
+        tables = self._tables(self._evidence(schema))
+        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most)
+
+    def all_rows(self, schema: Schema, places: Places) -> TableBatch:
+        return self.sample(schema, places, max(self.seen.n_rows, 1))
+
+
+class EngineSource(FileSource):
+    """The rows of a table in an engine: a DuckDB relation, a Polars LazyFrame, an Ibis, Spark or Dask table.
+
+    Rows of Spark and Dask stay there: a sample is drawn by the engine's own means, and is another one each time that
+    the engine says so.
+    """
+
+    def _opening(self, file: Lazy, unsure: Sequence[str], counted: Sequence[str]) -> Table:
+        return file.first(LOOK, unsure) if unsure else Table({}, 0)
+
+    def _survey(self, file: Lazy, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
+        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled)
+
+    def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
+        return file
+
+    def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
+        return self.file.tables([*dict.fromkeys([*columns, *self.scan.columns])], self.scan.target)
+
+    def _drawn(self, schema: Schema, most: int) -> TableBatch:
+        if not self.file.is_spread or self.seen.n_rows <= most:
+            return super()._drawn(schema, most)
+        names = [*self._evidence(schema), *self.scan.columns]
+        table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
+        return drawn(iter([self.scan.labelled(table, schema, {})]), most)
+
+    def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
+        """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
+        texts = {name: at for name, at in places.items() if schema.columns[at[0]].kind == "text"}
+        others = {name: at for name, at in places.items() if name not in texts}
+        tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)
+        if not texts:
+            return tally
+        scan = replace(self.scan, progress=None)
+
+        def part(table: Table) -> Tally:
+            return count(with_own_words(scan.labelled(table, schema, texts)), families)
+
+        names = [schema.columns[at[0]].name for at in texts.values()]
+        found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
+        whole = tally.align(found.schema)
+        blocks = {**whole.blocks, **found.blocks}
+        return Tally(found.schema, whole.class_weight, {name: blocks[name] for name in places})
+
+
+def drawn(parts: Iterator[TableBatch], most: int) -> TableBatch:
+    """At most so many of the rows that come in parts, drawn by what they hold, in the order of their keys.
+
+    Memory holds that many rows several times, and the key of every row (8 bytes), since of identical rows the copies
+    are counted.
+    """
+    seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
+    held = 0
+    for part in map(counting, parts):
+        keys = part.keys()
+        keys = copy_keys(keys, seen.numbered(keys))
+        rows = np.flatnonzero(keys <= limit)
+        kept.append((keys[rows], part.take(rows) if len(rows) < len(keys) else part))
+        held += len(rows)
+        if held > KEPT * most:
+            kept = [_smallest(kept, most)]
+            held, limit = len(kept[0][0]), kept[0][0].max()
+    return _smallest(kept, most)[1]
+
+
+def _smallest(kept: list[tuple[Any, TableBatch]], most: int) -> tuple[Any, TableBatch]:
+    keys = np.concatenate([each for each, _ in kept])
+    chosen = smallest(keys, most)
+    tables = [part.table for _, part in kept]
+    labels = [part.labels for _, part in kept if part.labels is not None]
+    codes = np.concatenate([each.codes for each in labels if each.codes is not None])
+    joined = Labels.hard(codes, np.concatenate([each.weight for each in labels]))
+    return keys[chosen], replace(kept[0][1], table=Table.joined(tables), labels=joined).take(chosen)
+
+
+def _restated(total: Tally, schema: Schema) -> Tally:
+    """A tally of many parts; the reasons of texts say how many words there are in all."""
+    if not total.class_weight.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+
+    def column(before: Column, after: Column) -> Column:
+        if after.tokens is None or before.levels is not None:
+            return after
+        return with_words(before, after.levels)  # type: ignore[arg-type]
+
+    columns = tuple(map(column, schema.columns, total.schema.columns))
+    return replace(total, schema=replace(total.schema, columns=columns))
+
+
+def _given_kind(file: Any, name: str, overrides: Overrides) -> Kind | None:
+    """The kind of a column as it was given, itself or by its family."""
+    family = overrides.family.get(name)
+    return overrides.kind.get(name, None if family is None else kind_for(family, file.storage(name)))
+
+
+def _mode(file: Any, name: str, overrides: Overrides) -> Mode:
+    storage, kind = file.storage(name), _given_kind(file, name, overrides)
+    if kind == "text" and storage not in ("text", "empty"):
+        raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
+    if name in overrides.drop or kind == "ignored" or storage in ("other", "date", "empty"):
+        return "nothing"
+    if kind in ("category", "boolean"):
+        return "levels"
+    if kind in ("numeric", "count") and storage == "boolean":
+        return "numbers"
+    return "numbers" if storage in ("number", "integer") else "levels"
+
+
+def _with_levels(column: Column, seen: Survey) -> Column:
+    """A known column with the levels that these rows have, and no others: tallies unite them by name."""
+    if column.parts is not None:
+        return replace(column, parts=(_with_levels(column.parts[0], seen), _with_levels(column.parts[1], seen)))
+    if column.tokens is not None and not column.tokens.is_chosen and not isinstance(column.levels, range):
+        return replace(column, levels=None)
+    if column.levels is None or column.kind in ("ignored", "text") or column.name not in seen.columns:
+        return column
+    known = set(column.levels)
+    new = [level for level in seen.columns[column.name].counts if level not in known]
+    if not new:
+        return column
+    levels = in_order([*(level for level in column.levels if level is not None), *new])
+    return replace(column, levels=(*levels, None) if None in known else levels)

@@ -1,0 +1,99 @@
+"""One law for every order of the same rows and of the same columns: they give one model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tallybayes import NaiveBayes
+from tests.laws.test_route import mixed
+
+CLOSE = 1e-9
+
+
+def digits(n: int = 5_000, d: int = 64, n_classes: int = 10) -> pl.DataFrame:
+    """Small whole numbers in many columns, like the pixels of digits."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, n_classes, n)
+    centres = rng.uniform(0, 16, (n_classes, d)) * (rng.random(d) < 0.8)
+    pixels = np.clip(np.rint(centres[y] + rng.normal(0, 4, (n, d)) * (centres[y] > 0)), 0, 16).astype(np.int64)
+    return pl.DataFrame({f"p{j}": pixels[:, j] for j in range(d)} | {"label": [f"d{k}" for k in y]})
+
+
+def alternating(n: int = 4_000) -> pl.DataFrame:
+    """Case and control in turn, with a column that repeats."""
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 2
+    return pl.DataFrame(
+        {
+            "x": np.round(rng.normal(y, 2.0), 2),
+            "turn": np.arange(n) % 7,
+            "kind": rng.choice(["u", "v", "w"], n),
+            "label": np.where(y, "case", "control"),
+        }
+    )
+
+
+TABLES = {"mixed": lambda: mixed(2_000), "digits": digits, "alternating": alternating}
+
+
+def learned(frame: pl.DataFrame, **params: Any) -> NaiveBayes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return NaiveBayes(**params).fit(frame.drop("worth", strict=False), target="label")
+
+
+def orders(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The same rows in other orders."""
+    rng, first = np.random.default_rng(4), next(name for name in frame.columns if name != "label")
+    return {
+        "shuffled": frame[rng.permutation(len(frame)).tolist()],
+        "backwards": frame.reverse(),
+        "by class": frame.sort("label", maintain_order=True),
+        "by value": frame.sort(first, maintain_order=True),
+    }
+
+
+def assert_same(found: NaiveBayes, expected: NaiveBayes, rows: pl.DataFrame, what: str) -> None:
+    rows = rows.drop("label", "worth", strict=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        p, q = found.predict_proba(rows), expected.predict_proba(rows)
+    np.testing.assert_allclose(p, q, rtol=0, atol=CLOSE, err_msg=what)
+
+
+@pytest.mark.parametrize("params", [{}, {"classical": True}, {"calibration": "isotonic"}], ids=str)
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_of_rows_does_not_matter(name: str, params: dict[str, Any]) -> None:
+    frame = TABLES[name]()
+    expected = learned(frame, **params)
+    for order, rows in orders(frame).items():
+        assert_same(learned(rows, **params), expected, frame[:400], order)
+
+
+@pytest.mark.parametrize("params", [{}, {"classical": True}], ids=str)
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_of_columns_does_not_matter(name: str, params: dict[str, Any]) -> None:
+    frame = TABLES[name]()
+    expected, rng = learned(frame, **params), np.random.default_rng(6)
+    for order in (frame.columns[::-1], rng.permutation(frame.columns).tolist()):
+        assert_same(learned(frame.select(order), **params), expected, frame[:400], str(order[:4]))
+
+
+def test_the_order_of_many_rows_does_not_matter() -> None:
+    frame = mixed(60_000).drop("note")
+    expected = learned(frame)
+    for order in ("shuffled", "by class"):
+        assert_same(learned(orders(frame)[order]), expected, frame[:400], order)
+
+
+def test_the_order_of_the_columns_of_an_array_does_not_matter() -> None:
+    frame = digits(2_000, 20, 4)
+    x, y = frame.drop("label").to_numpy(), frame["label"].to_numpy()
+    order = np.random.default_rng(7).permutation(x.shape[1])
+    one, other = NaiveBayes().fit(x, y), NaiveBayes().fit(x[:, order], y)
+    np.testing.assert_allclose(other.predict_proba(x[:, order]), one.predict_proba(x), rtol=0, atol=CLOSE)
