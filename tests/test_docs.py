@@ -15,11 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.rst"), ROOT / "CONTRIBUTING.md"])
 DECISIONS = ROOT / "docs" / "decisions"
 PACKAGES = "core|families|data|learning|inspection|storage|export|plots|report|estimators|mail|serve|cli"
-FILES = re.compile(
-    rf"`((?:(?:src|tests|native|scripts|docs)/|(?:{PACKAGES})/)[\w./-]*?)`|\]\(([^)#\s:]+?)(?:#[^)]*)?\)"
-)
+TREES = rf"(?:src|tests|native|scripts|docs|{PACKAGES})/"
+FILES = re.compile(rf"`({TREES}[\w./-]*?)`|\]\(([^)#\s:]+?)(?:#[^)]*)?\)")  # in code, or the target of a link
 NAMES = re.compile(r"(?<![\w./-])tallybayes((?:\.[A-Za-z_]\w*)+)(?![\w/])")
-COMMANDS = {"tally", "eml"}  # endings of files that look like names: ``loans.tally``
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not installed")
 
@@ -56,7 +54,7 @@ def test_paths_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=ident)
 def test_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    found = {name[1:] for name in NAMES.findall(text) if name[1:] not in COMMANDS}
+    found = {name[1:] for name in NAMES.findall(text)}
     assert [name for name in sorted(found) if not resolves(name)] == []
 
 
