@@ -244,7 +244,7 @@ class Rows(Protocol):
     def size(self) -> int: ...
     def rows(self, first: int, last: int) -> Batch: ...
     def take(self, rows: NDArray[Any]) -> Self: ...
-    def keys(self) -> NDArray[np.uint64]: ...  # (n,) by what the rows hold, see `core.keys`
+    def keys(self) -> keys.RowKeys: ...  # by what the rows hold, see `core.keys`
 
 
 SomeRows = TypeVar("SomeRows", bound=Rows)
@@ -307,13 +307,13 @@ class Batch:
             self, blocks=blocks, n_rows=len(rows), labels=None if self.labels is None else self.labels.take(rows)
         )
 
-    def keys(self) -> NDArray[np.uint64]:
-        """A key (n,) for each row, by its cells, its label and its weight."""
+    def keys(self) -> keys.RowKeys:
+        """The keys of the rows, by their cells, labels and weights as they are."""
         total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         for name, block in self.blocks.items():
             with np.errstate(over="ignore"):
                 total += keys.mixed(keys_of_matrix(block.x) + np.uint64(keys.key_of(name)))
-        return total
+        return keys.RowKeys(total, total)
 
     @property
     def size(self) -> int:

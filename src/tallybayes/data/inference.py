@@ -103,22 +103,6 @@ def _numbers(profile: Profile, whole: bool) -> Column:
     return Column(name, "numeric", None, reason, what, integers)
 
 
-def _numbers(profile: Profile, whole: bool) -> Column:
-    """What a column of numbers is."""
-    name, rows = profile.name, plural(profile.n_rows, "row")
-    if whole and profile.numbered:
-        return Column(name, "ignored", reason=f"an identifier: it numbers the {rows}", lasting="an identifier")
-    what, integers = ("whole numbers", True) if profile.storage == "integer" else ("numbers", False)
-    if whole and integers and (profile.low, profile.high) == (0, 1):
-        return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what)
-    if profile.low == profile.high:
-        # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
-        reason = f"constant: {_figure(profile.low)} in every row, no evidence"
-    else:
-        reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_holes(profile)}"
-    return Column(name, "numeric", None, reason, what, integers)
-
-
 def _mean_words(values: tuple[Level, ...]) -> float:
     """How many words the values have, by a look at some of them."""
     some = values[:: max(1, len(values) // LOOKED_AT)]

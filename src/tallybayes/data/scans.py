@@ -27,10 +27,10 @@ from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
-from tallybayes.data.tables import Table, TableBatch, profile
+from tallybayes.data.tables import Ranges, Table, TableBatch, profile
 from tallybayes.data.targets import objects, refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, SettingError
 
 KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
 
@@ -121,7 +121,10 @@ class FileSource:
         columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
         schema = Schema(columns, self._seen.classes)
         chosen = [c.name for c in columns if c.tokens is not None and c.tokens.is_chosen]
-        return with_chosen_words(schema, self._tables(chosen)) if chosen else schema
+        return self._chosen_words(schema, chosen) if chosen else schema
+
+    def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        return with_chosen_words(schema, self._tables(columns))
 
     def _refuse_one_sign(self) -> None:
         if self.seen.unlabelled and isinstance(self.seen.classes[0], int) and self.scan.unlabelled != "error":
@@ -218,7 +221,12 @@ class FileSource:
     def _drawn(self, schema: Schema, most: int) -> TableBatch:
         """The rows with the smallest keys, in their order."""
         tables = self._tables(self._evidence(schema))
-        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most)
+        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, self._ranges)
+
+    @property
+    def _ranges(self) -> Ranges:
+        """The smallest and the largest number of each column."""
+        return {name: (column.low, column.high) for name, column in self.seen.columns.items()}
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return self.sample(schema, places, max(self.seen.n_rows, 1))
@@ -240,6 +248,14 @@ class EngineSource(FileSource):
     def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
         return file
 
+    def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        if self.file.is_spread:
+            raise SettingError(
+                f"min_count and max_features choose words by reading all rows, which stay in {self.file.name}; count "
+                "all words, or hash them, with Tokens(hashed=20)"
+            )
+        return super()._chosen_words(schema, columns)
+
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         return self.file.tables([*dict.fromkeys([*columns, *self.scan.columns])], self.scan.target)
 
@@ -248,7 +264,7 @@ class EngineSource(FileSource):
             return super()._drawn(schema, most)
         names = [*self._evidence(schema), *self.scan.columns]
         table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
-        return drawn(iter([self.scan.labelled(table, schema, {})]), most)
+        return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges)
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
@@ -269,7 +285,7 @@ class EngineSource(FileSource):
         return Tally(found.schema, whole.class_weight, {name: blocks[name] for name in places})
 
 
-def drawn(parts: Iterator[TableBatch], most: int) -> TableBatch:
+def drawn(parts: Iterator[TableBatch], most: int, ranges: Ranges) -> TableBatch:
     """At most so many of the rows that come in parts, drawn by what they hold, in the order of their keys.
 
     Memory holds that many rows several times, and the key of every row (8 bytes), since of identical rows the copies
@@ -278,8 +294,8 @@ def drawn(parts: Iterator[TableBatch], most: int) -> TableBatch:
     seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
     held = 0
     for part in map(counting, parts):
-        keys = part.keys()
-        keys = copy_keys(keys, seen.numbered(keys))
+        found = part.keys(ranges)
+        keys = copy_keys(found, seen.numbered(found.exact))
         rows = np.flatnonzero(keys <= limit)
         kept.append((keys[rows], part.take(rows) if len(rows) < len(keys) else part))
         held += len(rows)

@@ -219,19 +219,26 @@ class TableBatch:
             self, table=self.table.take(rows), labels=None if self.labels is None else self.labels.take(rows)
         )
 
-    def keys(self) -> keys.Keys:
-        """A key (n,) for each row, by the columns that are evidence, its label and its weight."""
-        total = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+    def keys(self, ranges: Ranges | None = None) -> keys.RowKeys:
+        """The keys of the rows, by the columns that are evidence, their labels and their weights.
+
+        ``ranges`` are the smallest and the largest number of each column, where these rows are not all there are.
+        """
+        exact = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+        free = exact.copy()
         evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair")]
-        work = [_keys_of(c, self.table.columns[c.name]) for c in evidence if c.name in self.table.columns]
+        values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
+        work = [_keys_of(c, values[c.name]) for c in evidence if c.name in values]
+        ends = [_range_of(c, values[c.name], ranges) for c in evidence if c.name in values]
 
         def add(first: int, last: int) -> None:
-            for each in work:
-                each(total[first:last], first)
+            for each, end in zip(work, ends, strict=True):
+                each(exact[first:last], first, None)
+                each(free[first:last], first, end)
 
         for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
             pass
-        return total
+        return keys.RowKeys(free, exact)
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [self.schema.columns[p] for p in places]
@@ -302,18 +309,40 @@ class TableBatch:
         )
 
 
-def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int], None]:
+Range = tuple[float, float]
+Ranges = Mapping[str, Range]  # smallest and largest number of a column
+
+
+def _range_of(column: Column, values: Values, ranges: Ranges | None) -> Range | None:
+    """The range of a column whose unit does not matter; None for all others."""
+    if column.levels is not None or values.storage not in ("number", "integer"):
+        return None
+    if ranges is not None:
+        return ranges.get(column.name)
+    numbers = values.numbers(0, len(values))
+    known = numbers[np.isfinite(numbers)]
+    return (float(known.min()), float(known.max())) if len(known) else None
+
+
+def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int, Range | None], None]:
     """What adds the keys of a column to those of some rows: the same for the same value, whatever holds it."""
     own = keys.key_of(column.name)
+
+    def numbers(total: keys.Keys, first: int, ends: Range | None) -> None:
+        found = values.numbers(first, first + len(total))
+        keys.add_numbers(total, found if ends is None else keys.unit_free(found, *ends), own)
+
     if values.storage in ("number", "integer", "boolean"):
-        return lambda total, first: keys.add_numbers(total, values.numbers(first, first + len(total)), own)
+        return numbers
     if values.storage != "text":
-        return lambda total, first: keys.add_numbers(total, np.full(len(total), np.nan), own)
+        return lambda total, first, ends: keys.add_numbers(total, np.full(len(total), np.nan), own)
     if column.kind == "text" or not values.is_listed:
         texts = values.texts()
-        return lambda total, first: keys.add_texts(total, texts, first, own)
+        return lambda total, first, ends: keys.add_texts(total, texts, first, own)
     levels = values.distinct()
-    return lambda total, first: keys.add_levels(total, values.codes(first, first + len(total), levels), levels, own)
+    return lambda total, first, ends: keys.add_levels(
+        total, values.codes(first, first + len(total), levels), levels, own
+    )
 
 
 def _example(values: Values) -> str:

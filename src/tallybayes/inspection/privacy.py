@@ -130,7 +130,7 @@ def private(tally: Tally, epsilon: float | None, delta: float = 0.0, **options: 
     --------
     >>> from tallybayes import private, tally
     >>> ages = tally({"age": [31.0, 45.0, 62.0], "ill": ["no", "no", "yes"]}, "ill")
-    >>> private(ages, None, min_cell=2).class_weight
+    >>> private(ages, None, bounds={"age": (0, 120)}, min_cell=2).class_weight
     array([2., 1.])
     """
     return release(tally, epsilon, delta, **options).tally
