@@ -71,7 +71,7 @@ def test_copies_are_numbered_whatever_the_batches() -> None:
         seen = keys.SeenKeys()
         numbers = np.concatenate([seen.numbered(found[i : i + size]) for i in range(0, 2000 if size > 1 else 50, size)])
         np.testing.assert_array_equal(numbers, expected[: len(numbers)])
-    assert len(np.unique(keys.copy_keys(found))) == 2000
+    assert len(np.unique(keys.copy_keys(keys.RowKeys(found, found)))) == 2000
 
 
 def test_the_smallest_keys_are_in_order() -> None:
