@@ -33,14 +33,14 @@ _HOME = {
     "families": "families",
     "learn": "learning.learn",
     "load": "estimators.saved",
-    "pictures": "inspection.charts",
+    "charts": "inspection.charts",
     "plots": "plots",
     "private": "inspection.privacy",
     "storage": "storage",
     "tally": "data.tallies",
 }
 
-MODULES = {"datasets", "em", "errors", "evaluate", "families", "pictures", "plots", "storage"}
+MODULES = {"charts", "datasets", "em", "errors", "evaluate", "families", "plots", "storage"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 
