@@ -70,7 +70,7 @@ def shown_alone(app: Any, name: str, source: list[str]) -> None:
 
 
 def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn gives every estimator: it is told there, with links that lead nowhere here."""
+    """Leave out what scikit-learn gives every estimator: it is documented there, with links that lead nowhere here."""
     home = getattr(member, "__module__", None) or ""
     return True if home.startswith("sklearn") or re.fullmatch(r"set_\w+_request", name) else None
 

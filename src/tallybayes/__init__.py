@@ -18,6 +18,7 @@ _HOME = {
     "MultinomialNB": "estimators",
     "NaiveBayes": "estimators.mixed",
     "NaiveBayesMixture": "estimators.mixture",
+    "Options": "learning.options",
     "PoissonNB": "estimators",
     "EM": "learning.options",
     "TextNB": "estimators.text",
@@ -30,15 +31,16 @@ _HOME = {
     "errors": "errors",
     "evaluate": "inspection.evaluate",
     "families": "families",
+    "learn": "learning.learn",
     "load": "estimators.saved",
-    "pictures": "inspection.charts",
+    "charts": "inspection.charts",
     "plots": "plots",
     "private": "inspection.privacy",
     "storage": "storage",
     "tally": "data.tallies",
 }
 
-MODULES = {"datasets", "em", "errors", "evaluate", "families", "pictures", "plots", "storage"}
+MODULES = {"charts", "datasets", "em", "errors", "evaluate", "families", "plots", "storage"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 

@@ -66,8 +66,10 @@ def assert_same(found: NaiveBayes, expected: NaiveBayes, rows: pl.DataFrame, wha
     np.testing.assert_allclose(p, q, rtol=0, atol=CLOSE, err_msg=what)
 
 
-@pytest.mark.parametrize("params", [{}, {"classical": True}, {"calibration": "isotonic"}], ids=str)
-@pytest.mark.parametrize("name", TABLES)
+ROW_CASES = [(name, params) for name in TABLES for params in ({}, {"classical": True})]
+
+
+@pytest.mark.parametrize(("name", "params"), [*ROW_CASES, ("mixed", {"calibration": "isotonic"})], ids=str)
 def test_the_order_of_rows_does_not_matter(name: str, params: dict[str, Any]) -> None:
     frame = TABLES[name]()
     expected = learned(frame, **params)

@@ -14,7 +14,8 @@ import pytest
 
 from tallybayes import EM, NaiveBayes, Tokens
 
-ROUTES = ["pandas", "pyarrow", "dict", "csv", "parquet", "polars lazy", "duckdb"]
+STORED = ["csv", "parquet", "polars lazy", "duckdb"]
+ROUTES = ["pandas", "pyarrow", "dict", *STORED]
 CLOSE = 1e-9
 WORDS = {"a": ["win", "cash", "now", "free", "prize"], "b": ["lunch", "noon", "report", "team"], "c": ["rain", "snow"]}
 
@@ -142,12 +143,14 @@ def many() -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_every_route_gives_the_same_model(few: pl.DataFrame, name: str, tmp_path: Path) -> None:
-    assert_one_model(few, PARAMETERS[name], ROUTES, tmp_path)
+    # Frames differ in how cells are read, which no parameter changes.
+    routes = ROUTES if name in ("default", "classical", "sample_weight", "missing") else STORED
+    assert_one_model(few, PARAMETERS[name], routes, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["default", "classical", "alpha auto", "sample_weight", "calibration isotonic"])
 def test_so_do_more_rows_than_are_looked_at(many: pl.DataFrame, name: str, tmp_path: Path) -> None:
-    assert_one_model(many, PARAMETERS[name], ["csv", "parquet", "polars lazy", "duckdb"], tmp_path)
+    assert_one_model(many, PARAMETERS[name], STORED, tmp_path)
 
 
 UNLABELLED = {

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     with notes(options), opened(options.data, options) as file:
         with progress(options, f"learning {options.data}", rows_of(file)) as report:
             source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
-            model = learn(source, asked)
+            model = learn(source, options=asked)
         evaluation = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", _given(asked), {}))

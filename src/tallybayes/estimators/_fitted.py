@@ -85,7 +85,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _learn(self, source: Source, options: Options, before: Model | None = None) -> None:
         """Learn a source from nothing; what was learned before is only where expectation-maximisation may begin."""
         steps = options.em
-        self._keep(learn(source, options, before if steps.warm_start else None))
+        self._keep(learn(source, options=options, before=before if steps.warm_start else None))
         if options.unlabelled == "em" and steps.keep_responsibilities and self.model_.provenance.guessed:
             rows = source.all_rows(self.model_.schema, self.model_.tally.places)
             self.responsibilities_ = em.responsibilities(self.model_, rows)

@@ -88,7 +88,7 @@ class TableNB(Fitted):
                 labels_type = _common_type(self.classes_, Target.coded(labels, None)[0])
             else:
                 source = self._table_source(X, target, weight, name)
-                model, labels_type = learn(source, replace(options, stream=True)), source.facts.labels
+                model, labels_type = learn(source, options=replace(options, stream=True)), source.facts.labels
             if classes is not None:
                 expected = tuple(np.asarray(classes).tolist())
                 declared = tuple(united(model.schema.declared, expected))

@@ -182,7 +182,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         source = reader._source(X, np.zeros(n, dtype=np.int64), weight)
         options = reader._options()
         options.refuse_choices("rows without labels")
-        model = learn(source, options)  # as if all were one class: a bad cell or setting is an error here
+        model = learn(source, options=options)  # as if all were one class: a bad cell or setting is an error here
         batch = source.all_rows(model.schema, model.tally.places)
         rows = batch.rows(0, batch.n_rows)
         try:

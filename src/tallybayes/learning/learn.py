@@ -14,6 +14,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Schema, plural
 from tallybayes.core.settings import Settings
+from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, Places, Source
 from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
@@ -27,22 +28,36 @@ from tallybayes.learning.weights import LEAST_ROWS
 SAMPLE = 50_000  # rows that choices are made on; all rows are counted as chosen
 
 
-def learn(source: Source, options: Options | None = None, before: Model | None = None) -> Model:
-    """Learn the rows of a source.
+def learn(
+    source: Any, target: Any = None, options: Options | None = None, *, weight: Any = None, before: Model | None = None
+) -> Model:
+    """Learn labelled rows, wherever they are.
 
     Parameters
     ----------
-    source : Source
-        `data.open_source` makes one of a table, a matrix, files or an engine's table and its labels.
+    source : table, path or Source
+        A frame, a dict of columns, files, or an engine's table, as `data.opening.open_source` takes them; or a source
+        that was opened already, which knows its labels.
+    target : array-like of shape (n,) or str, optional
+        Class labels, or the name of the column that holds them.
     options : Options, optional
+    weight : array-like of shape (n,) or str, optional
+        How much each row counts, or the name of the column that holds it.
     before : Model, optional
         What expectation-maximisation begins with, where it is of the same columns and classes.
 
     Returns
     -------
     Model
+
+    Examples
+    --------
+    >>> from tallybayes import datasets, learn
+    >>> learn(datasets.tennis(), "play")
+    Model(categorical; Tally(14 rows; no: 5, yes: 9; 4 columns))
     """
     options = options or Options()
+    source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs)
     schema = source.profile(options.overrides, options.stream)
     settings, places = _start(schema, options)
     settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
-from tallybayes.inspection import charts as pictures
+from tallybayes.inspection import charts
 from tallybayes.inspection.charts import Boundary
 from tallybayes.inspection.charts._model import model_of, rows_of, rows_with_labels
 
@@ -37,7 +37,7 @@ def decision_boundary(
     -------
     Axes
     """
-    found = model if isinstance(model, Boundary) else pictures.boundary(model, columns, data)
+    found = model if isinstance(model, Boundary) else charts.boundary(model, columns, data)
     ax = style.axes_of(ax, (5.6, 4.6))
     style.pyplot()
     from matplotlib.colors import to_rgb

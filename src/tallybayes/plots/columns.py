@@ -9,7 +9,7 @@ import numpy as np
 
 import tallybayes.plots._style as style
 from tallybayes.errors import DataError
-from tallybayes.inspection import charts as pictures
+from tallybayes.inspection import charts
 from tallybayes.inspection.charts import Bars, Curves
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def features(
     ndarray of Axes
     """
     found = (
-        [p for p in model if isinstance(p, pictures.ColumnPicture)]
+        [p for p in model if isinstance(p, charts.ColumnPicture)]
         if isinstance(model, (list, tuple))
-        else [p for p in pictures.column_pictures(model, data, columns) if p.kind != "pair"]
+        else [p for p in charts.column_pictures(model, data, columns) if p.kind != "pair"]
     )[:most]
     if not found:
         raise DataError("there is no column to draw")
@@ -62,7 +62,7 @@ def features(
     return flat
 
 
-def _curves(ax: Axes, picture: pictures.ColumnPicture) -> None:
+def _curves(ax: Axes, picture: charts.ColumnPicture) -> None:
     curves = picture.shape
     assert isinstance(curves, Curves)
     for k, label in enumerate(picture.classes):
@@ -84,7 +84,7 @@ def _curves(ax: Axes, picture: pictures.ColumnPicture) -> None:
     style.clear(ax, "left")
 
 
-def _bars(ax: Axes, picture: pictures.ColumnPicture) -> None:
+def _bars(ax: Axes, picture: charts.ColumnPicture) -> None:
     assert isinstance(picture.shape, Bars)
     bars, n_classes = picture.shape.most_informative(picture.prior, 8), len(picture.classes)
     at = np.arange(len(bars.levels))

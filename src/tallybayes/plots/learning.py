@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
-from tallybayes.inspection import charts as pictures
+from tallybayes.inspection import charts
 from tallybayes.inspection.charts import EMPath, LearningCurve
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **op
         Labelled rows; not needed with a `LearningCurve`.
     ax : Axes, optional
     **options
-        ``test``, ``sizes`` and ``seed`` of `pictures.learning_curve`.
+        ``test``, ``sizes`` and ``seed`` of `charts.learning_curve`.
 
     Returns
     -------
     Axes
     """
-    curve = model if isinstance(model, LearningCurve) else pictures.learning_curve(model, data, **options)
+    curve = model if isinstance(model, LearningCurve) else charts.learning_curve(model, data, **options)
     ax = style.axes_of(ax, (5.6, 3.8))
     low, high = ([getattr(e.accuracy, side) for e in curve.evaluations] for side in ("low", "high"))
     ax.fill_between(curve.n_rows, low, high, color=style.colour(0), alpha=0.15, linewidth=0)
@@ -57,7 +57,7 @@ def em_path(model: Any, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
     """
-    path = model if isinstance(model, EMPath) else pictures.em_path(model)
+    path = model if isinstance(model, EMPath) else charts.em_path(model)
     ax, steps = style.axes_of(ax, (5.6, 3.6)), np.arange(1, len(path.log_likelihood) + 1)
     ax.plot(steps, path.log_likelihood, "o-", color=style.colour(0), linewidth=style.LINE, markersize=4)
     ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tallybayes.plots._style as style
 from tallybayes.core.schema import Level
-from tallybayes.inspection import charts as pictures
+from tallybayes.inspection import charts
 from tallybayes.inspection.charts import Nomogram
 from tallybayes.inspection.charts.nomogram import SCALE, round_numbers
 
@@ -45,7 +45,7 @@ def nomogram(
     -------
     Axes
     """
-    chart = model if isinstance(model, Nomogram) else pictures.nomogram(model, label, against, most)
+    chart = model if isinstance(model, Nomogram) else charts.nomogram(model, label, against, most)
     ax = style.axes_of(ax, (8.6, 0.62 * len(chart.lines) + 2.4))
     _points_scale(ax)
     for i, line in enumerate(chart.lines, start=1):

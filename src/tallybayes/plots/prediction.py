@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tallybayes.plots._style as style
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.inspection import charts as pictures
+from tallybayes.inspection import charts
 from tallybayes.inspection.charts import PriorSweep
 from tallybayes.inspection.charts._model import model_of, rows_of
 from tallybayes.inspection.explain import Explanation, chance, explain, shown
@@ -94,7 +94,7 @@ def priors(model: Any, row: Any = None, label: Level | None = None, *, ax: Axes 
     -------
     Axes
     """
-    sweep = model if isinstance(model, PriorSweep) else pictures.prior_sweep(model, row, label)
+    sweep = model if isinstance(model, PriorSweep) else charts.prior_sweep(model, row, label)
     ax = style.axes_of(ax, (5.2, 3.8))
     for k, each in enumerate(sweep.classes):
         wide = 1.4 * style.LINE if each == sweep.label else 0.7 * style.LINE
