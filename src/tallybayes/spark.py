@@ -67,7 +67,7 @@ class _Columns(Params):
     """Parameters that the estimator and its model share."""
 
     labelCol: Param[str] = Param(Params._dummy(), "labelCol", "column of class labels", TypeConverters.toString)
-    reasons: Param[int] = Param(Params._dummy(), "reasons", "reasons to tell of each row", TypeConverters.toInt)
+    reasons: Param[int] = Param(Params._dummy(), "reasons", "how many reasons to add to each row", TypeConverters.toInt)
 
     def __init__(self, **given: Any) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class NaiveBayesEstimator(_Columns, Estimator, DefaultParamsReadable, DefaultPar
     weightCol : str, default=""
         Column of row weights; none if empty.
     reasons : int, default=0
-        How many of the strongest reasons the model tells of each row.
+        How many of the strongest reasons are added to each row.
     options : dict
         Parameters of `NaiveBayes`.
     """

@@ -7,7 +7,7 @@ import pytest
 from tallybayes.core.schema import Column
 from tallybayes.data.inference import (
     Profile,
-    as_told,
+    as_given,
     check_known,
     infer,
     kind_for,
@@ -71,17 +71,17 @@ def test_without_a_value_there_is_nothing_to_go_by(storage) -> None:
 @pytest.mark.parametrize("kind", ["numeric", "count"])
 def test_what_is_no_number_cannot_be_told_to_be_one(storage, kind) -> None:
     with pytest.raises(DataError, match=f"column 'x' .*cannot be {kind}.*kind={{'x': 'category'}}"):
-        as_told(Profile("x", storage, 3, 0, ("a",) if storage == "text" else None), kind)
+        as_given(Profile("x", storage, 3, 0, ("a",) if storage == "text" else None), kind)
 
 
 def test_a_column_without_a_value_can_be_told_to_be_anything() -> None:
     for kind in ("numeric", "count", "category", "boolean"):
-        assert as_told(Profile("x", "empty", 3, 3), kind).kind == kind
+        assert as_given(Profile("x", "empty", 3, 3), kind).kind == kind
 
 
 def test_holes_are_told_in_the_reason() -> None:
-    assert as_told(Profile("x", "number", 3000, 1200), "numeric").reason == "as told, 1,200 missing"
-    assert as_told(Profile("x", "text", 3, 1, ("a", "b")), "category").reason == "as told, 2 levels, 1 missing"
+    assert as_given(Profile("x", "number", 3000, 1200), "numeric").reason == "as given, 1,200 missing"
+    assert as_given(Profile("x", "text", 3, 1, ("a", "b")), "category").reason == "as given, 2 levels, 1 missing"
 
 
 def test_large_whole_numbers_are_told_to_the_last_digit() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tallybayes.core.batch import MISSING, UNSEEN
-from tallybayes.data.labels import SAMPLE, distinct, encode, encode_labels, factorise, is_hole
+from tallybayes.data.labels import SAMPLE, distinct, encode, encode_labels, factorise, is_missing
 from tallybayes.errors import DataError
 
 VALUES = {
@@ -85,8 +85,8 @@ def test_long_columns_are_listed_by_object_and_by_value_alike(late):
     for cells_ in (cells, [*cells, late], [late, *cells]):
         values = np.array(cells_, dtype=object)
         levels, codes = factorise(values)
-        assert levels.tolist() == sorted({cell for cell in cells_ if not is_hole(cell)})
-        assert [levels[c] if c >= 0 else None for c in codes] == [None if is_hole(cell) else cell for cell in cells_]
+        assert levels.tolist() == sorted({cell for cell in cells_ if not is_missing(cell)})
+        assert [levels[c] if c >= 0 else None for c in codes] == [None if is_missing(cell) else cell for cell in cells_]
         strided, again = factorise(np.repeat(values, 2)[::2])
         assert_array_equal(strided, levels)
         assert_array_equal(again, codes)
@@ -94,8 +94,8 @@ def test_long_columns_are_listed_by_object_and_by_value_alike(late):
 
 def test_holes_of_every_kind():
     pandas = pytest.importorskip("pandas")
-    assert all(map(is_hole, (None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pandas.NA, pandas.NaT)))
-    assert not any(map(is_hole, (0, "", False, "nan", 0.0)))
+    assert all(map(is_missing, (None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pandas.NA, pandas.NaT)))
+    assert not any(map(is_missing, (0, "", False, "nan", 0.0)))
 
 
 # ---------------------------------------------------------------------------------------------- class labels

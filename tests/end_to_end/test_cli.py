@@ -102,7 +102,7 @@ def test_train_takes_every_option(home: Path, tmp_path: Path) -> None:
     assert "alpha chosen by leave-one-out" in found.stdout
     assert "accuracy" not in found.stdout
     model = tallybayes.load(out)
-    assert model.schema_.columns[0].reason == "dropped, as told"
+    assert model.schema_.columns[0].reason == "dropped, as given"
     assert model.prior == {"Adelie": 0.5, "Chinstrap": 0.25, "Gentoo": 0.25}
     assert sorted(model.tally_.blocks) == ["categorical", "gaussian", "poisson"]
 

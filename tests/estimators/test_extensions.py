@@ -36,7 +36,7 @@ from .matrices import (
     every_sparse,
 )
 
-every_hole = each(GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON)  # a bag of words has no holes
+all_missing = each(GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON)  # a bag of words has no holes
 every_prior = every_generative  # complement weights use no prior
 
 
@@ -54,7 +54,7 @@ def assert_same_model(ours: Any, other: Any, x: Any, tolerance: float = 1e-10) -
 # ---------------------------------------------------------------------------------------------- missing values
 
 
-@every_hole
+@all_missing
 def test_a_hole_is_no_evidence_at_prediction(kind: Kind) -> None:
     x, y = kind.data()
     model = kind.ours().fit(x, y)
@@ -64,7 +64,7 @@ def test_a_hole_is_no_evidence_at_prediction(kind: Kind) -> None:
     np.testing.assert_allclose(model.predict_joint_log_proba(holed), without, rtol=1e-10)
 
 
-@every_hole
+@all_missing
 def test_a_hole_is_no_evidence_in_training(kind: Kind) -> None:
     """Each column is learned from the rows that have it, as if it were the only column."""
     x, y = kind.data()
@@ -160,7 +160,7 @@ def test_unlearned_rows_might_never_have_been_there(kind: Kind) -> None:
     assert_same_model(model, kind.ours().fit(x[30:], y[30:], sample_weight=weight[30:]), x)
 
 
-@every_hole
+@all_missing
 def test_unlearning_rows_with_holes(kind: Kind) -> None:
     x, y = kind.data()
     holed = with_holes(x)
@@ -335,7 +335,7 @@ def test_leave_one_out_equals_refitting_with_scikit_learn(kind: Kind) -> None:
         np.testing.assert_allclose(closed[row], peer.predict_log_proba(x[[row]])[0], rtol=1e-8, atol=1e-8)
 
 
-@every_hole
+@all_missing
 def test_leave_one_out_of_rows_with_holes(kind: Kind) -> None:
     x, y = kind.data(n=24)
     holed, weight = with_holes(x), np.ones(len(y))
@@ -426,7 +426,7 @@ def test_auto_needs_all_rows_at_once(kind: Kind) -> None:
     assert not hasattr(auto, "partial_fit")
     with pytest.raises(AttributeError) as refused:
         auto.partial_fit(x, y, classes=[0, 1, 2])
-    assert "alpha='auto' looks at all rows at once" in str(refused.value.__cause__)
+    assert "alpha='auto' needs all rows at once" in str(refused.value.__cause__)
 
 
 @every_smoothed

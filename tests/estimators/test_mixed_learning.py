@@ -244,7 +244,7 @@ def test_auto_without_categories_changes_nothing() -> None:
 @pytest.mark.parametrize("params", [{"alpha": "auto"}, {"calibration": "temperature"}], ids=str)
 def test_what_looks_at_all_rows_needs_fit(params: dict[str, Any]) -> None:
     model = NaiveBayes(classical=True, **params)
-    with pytest.raises(SettingError, match="look at all rows at once: use fit"):
+    with pytest.raises(SettingError, match="need all rows at once: use fit"):
         model.partial_fit({"city": CITY}, Y)
     assert vars(model) == vars(NaiveBayes(classical=True, **params))
 
@@ -950,7 +950,7 @@ def test_reasons_tell_only_what_holds_for_all_rows(how: str) -> None:
         "year": "whole numbers",
         "flag": "true or false, 2 levels",
         "one": "text, 1 level",
-        "zip": "as told, 2 levels",
+        "zip": "as given, 2 levels",
         "area": "text, 1 level; missing is a level",
         "id": "an identifier",
     }

@@ -318,7 +318,7 @@ def test_pitfall_28_nested_values_are_an_error_with_the_remedy(make: Any, case: 
 @pytest.mark.parametrize("params", [{"drop": ["tags"]}, {"kind": {"tags": "ignored"}}], ids=str)
 def test_nested_values_can_be_left_out(make: Any, params: dict[str, Any]) -> None:
     found = column(make({"tags": NESTED["lists"], "side": SIDE}), **params)
-    assert (found.kind, found.reason) == ("ignored", "dropped, as told" if "drop" in params else "as told")
+    assert (found.kind, found.reason) == ("ignored", "dropped, as given" if "drop" in params else "as given")
 
 
 def test_pitfall_28_arrays_in_the_cells_are_an_error_with_the_remedy() -> None:
@@ -542,7 +542,7 @@ def test_the_kind_can_be_told(name: str, kind: Any, block: str) -> None:
     model = NaiveBayes(classical=True, kind={name: kind}).fit({name: TOLD[name]}, Y)
     found = model.schema_.columns[0]
     assert found.kind == kind
-    assert found.reason.startswith("as told")
+    assert found.reason.startswith("as given")
     assert list(model.tally_.blocks) == [block]
     assert found.levels == (tuple(sorted(set(TOLD[name]))) if block == "categorical" else None)
 
@@ -586,8 +586,8 @@ def test_dropped_columns_might_not_be_there() -> None:
         model.predict_proba(kept), NaiveBayes(classical=True).fit(kept, y).predict_proba(kept)
     )
     assert {c.name: c.reason for c in model.schema_.columns if c.kind == "ignored"} == {
-        "year": "dropped, as told",
-        "island": "dropped, as told",
+        "year": "dropped, as given",
+        "island": "dropped, as given",
     }
 
 

@@ -39,7 +39,7 @@ SPARSE = [BernoulliNB, MultinomialNB, ComplementNB, PoissonNB]
 
 every = pytest.mark.parametrize("nb", ESTIMATORS)
 every_smoothed = pytest.mark.parametrize("nb", SMOOTHED)
-every_hole = pytest.mark.parametrize("nb", TAKES_HOLES)
+all_missing = pytest.mark.parametrize("nb", TAKES_HOLES)
 every_sparse = pytest.mark.parametrize("nb", SPARSE)
 
 
@@ -446,7 +446,7 @@ def test_pitfall_21_bad_counts_name_the_column_and_change_nothing(nb: Any, bad: 
     assert snapshot(model) == before
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_row_without_a_value_gives_the_prior(nb: Any) -> None:
     x, y = small_counts()
     y[:30] = 0
@@ -454,7 +454,7 @@ def test_pitfall_22_a_row_without_a_value_gives_the_prior(nb: Any) -> None:
     np.testing.assert_allclose(model.predict_proba(np.full((2, 4), np.nan)), np.tile(np.bincount(y) / 60, (2, 1)))
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_column_without_a_value_is_ignored_with_a_note(nb: Any) -> None:
     x, y = small_counts()
     holed = x.astype(float)
@@ -465,7 +465,7 @@ def test_pitfall_22_a_column_without_a_value_is_ignored_with_a_note(nb: Any) -> 
     np.testing.assert_allclose(model.predict_proba(holed), without.predict_proba(np.delete(x, 2, axis=1)), rtol=1e-9)
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_column_without_a_value_in_one_batch(nb: Any) -> None:
     x, y = small_counts()
     holed = x.astype(float)

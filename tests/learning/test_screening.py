@@ -112,7 +112,7 @@ def test_a_number_is_paired_in_the_bins_that_matter():
     assert pair_column(steps, Column("c", "category", ("a", "b"))).n_cells == 6
 
 
-# ---------------------------------------------------------------------------------------------- as told
+# ---------------------------------------------------------------------------------------------- as given
 
 
 def test_pairs_can_be_told():

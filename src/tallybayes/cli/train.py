@@ -56,7 +56,7 @@ def _options(options: argparse.Namespace) -> Options:
 
 
 def _given(asked: Options) -> dict[str, Any]:
-    """The parameters of an estimator that asks for the same: what is not the default."""
+    """The parameters of an estimator with the same options: what is not the default."""
     usual = Options()
     given = {f.name: getattr(asked, f.name) for f in fields(Options)}
     return {name: value for name, value in given.items() if value != getattr(usual, name)}
@@ -86,8 +86,8 @@ def _record(model: Model, source: Source, evaluation: Evaluation | None, options
         "alpha": _chosen_alpha(model, options),
         "evaluation": None if evaluation is None else evaluation.as_dict(),
         "evidence": {
-            str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
-            for label, marks in class_profiles(model).items()
+            str(label): [{"text": entry.text, "strength": entry.strength} for entry in entries]
+            for label, entries in class_profiles(model).items()
         },
         "model": options.output,
     }
@@ -105,7 +105,7 @@ def _show(model: Model, source: Source, evaluation: Evaluation | None, options: 
             screen.print(f"evaluated on {evaluation.n_rows:,} of the {facts.n_rows:,} rows, drawn at random")
         screen.print(str(evaluation), end="\n\n")
     screen.print("strongest evidence")
-    for label, marks in class_profiles(model).items():
+    for label, entries in class_profiles(model).items():
         screen.print(f"  {label}")
-        for mark in marks:
-            screen.print(f"    {mark.text}")
+        for entry in entries:
+            screen.print(f"    {entry.text}")

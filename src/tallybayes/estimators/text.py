@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.labels import is_hole
+from tallybayes.data.labels import is_missing
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
@@ -269,7 +269,9 @@ def text_values(documents: Any) -> Values:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
     if values.storage not in ("text", "empty"):
-        row, bad = next((i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_hole(v))
+        row, bad = next(
+            (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
+        )
         raise DataError(f"expected a list of texts, got {bad!r} (row {row}); convert what is no text to strings")
     return values
 

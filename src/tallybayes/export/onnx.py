@@ -126,8 +126,8 @@ class Graph:
         label, kind = self.label(probabilities)
         for tensor, name in ((probabilities, "probabilities"), (label, "label")):
             self.nodes.append(self.helper.make_node("Identity", [tensor], [name]))
-        answered = [None, len(self.scorer.classes)]
-        outputs = [make("label", kind, [None]), make("probabilities", self.types["number"], answered)]
+        shape = [None, len(self.scorer.classes)]
+        outputs = [make("label", kind, [None]), make("probabilities", self.types["number"], shape)]
         graph = self.helper.make_graph(self.nodes, "tallybayes", inputs, outputs, self.constants)
         opsets = [self.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
         made = self.helper.make_model(graph, opset_imports=opsets, producer_name="tallybayes")

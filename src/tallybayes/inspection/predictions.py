@@ -14,7 +14,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
-from tallybayes.data.known import as_learned, check_columns, settled
+from tallybayes.data.known import as_learned, check_columns, with_retyping
 from tallybayes.data.progress import Progress
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
@@ -226,4 +226,4 @@ def predict_file(
         return write_batches(schema, batches, out, format)
 
     file = open_file(source)
-    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else settled(file, write)
+    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else with_retyping(file, write)

@@ -84,8 +84,8 @@ class Report:
             "pictures": [picture.as_dict() for picture in self.pictures],
             "concerns": [concern.as_dict() for concern in self.concerns],
             "evidence": {
-                str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
-                for label, marks in self.class_profiles.items()
+                str(label): [{"text": entry.text, "strength": entry.strength} for entry in entries]
+                for label, entries in self.class_profiles.items()
             },
             "evaluation": None if self.evaluation is None else self.evaluation.as_dict(),
             "settings": self.settings,
@@ -301,8 +301,8 @@ def _per_class(evaluation: Evaluation) -> str:
 
 def _profiles(report: Report) -> str:
     cards = []
-    for label, marks in list(report.class_profiles.items())[:60]:
-        listed = "".join(f"<li>{escape(mark.text)}</li>" for mark in marks) or "<li>no characteristic value</li>"
+    for label, entries in list(report.class_profiles.items())[:60]:
+        listed = "".join(f"<li>{escape(entry.text)}</li>" for entry in entries) or "<li>no characteristic value</li>"
         cards.append(f'<article class="card"><h3>{escape(str(label))}</h3><ul class="marks">{listed}</ul></article>')
     return f'<p>Values that are more frequent in a class than in others.</p><div class="grid">{"".join(cards)}</div>'
 

@@ -1,4 +1,4 @@
-"""What can be done with a served model: a model and a parsed body in, a plain record out. Nothing here knows HTTP."""
+"""The operations on a served model: from a model and a parsed body to a plain record, independent of HTTP."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
         source.write_bytes(content)
         try:
             n_rows = predict_file(model, source, out, PredictionColumns())
-        except TallybayesError as error:  # the path of the temporary file is nobody's business
+        except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
         return out.read_bytes(), n_rows
 
