@@ -95,10 +95,10 @@ def refuses_other_order(work: Callable[..., Any], *args: Any, at: int) -> None:
 
 def floats(rng: np.random.Generator) -> None:
     types = [np.float64, np.float32, np.float16, np.int16, np.dtype(">f8")]
-    for shape, dtype, holes in itertools.product(SHAPES, types, (0.0, 0.3, 1.0)):
+    for shape, dtype, missing in itertools.product(SHAPES, types, (0.0, 0.3, 1.0)):
         x = rng.integers(0, 5, size=shape).astype(dtype)
         if x.dtype.kind == "f":
-            x[rng.random(shape) < holes] = np.nan
+            x[rng.random(shape) < missing] = np.nan
         for labels, one in itertools.product(both(shape[0], rng), layouts(x)):
             summary = Moments(*kernels.moments(one, labels, K))
             ones, zeros = np.ones_like(summary.mean), np.zeros_like(summary.mean)
@@ -141,7 +141,9 @@ def damaged_floats(rng: np.random.Generator) -> None:
                         False,
                     )
     refused(kernels.event_sums, -x, labels, K, None)
-    refused(kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False)  # a hole where there are none
+    refused(
+        kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False
+    )  # a missing value where none may be
     for codes in (np.full(40, K), np.full(40, -1), np.zeros(39), np.zeros(0)):
         wrong = Labels(codes.astype(np.int32), np.ones(40))
         refused(kernels.moments, x, wrong, K)

@@ -1,4 +1,4 @@
-"""Exceptions whose messages say what to do next."""
+"""Exceptions and warnings; their messages name the remedy."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class RowError(UnlearnError):
 
 
 class MissingExtraError(TallybayesError, ImportError):
-    """A library that only some users need is not installed; the message says how to get it."""
+    """A library that only some users need is not installed; the message shows how to install it."""
 
 
 def needs(library: str, extra: str) -> None:
-    """Refuse to go on without a library, and say which extra of the package brings it."""
+    """Raise an error that names the extra of the package to install, where a library is missing."""
     if find_spec(library) is None:
         raise MissingExtraError(f"this needs {library}: pip install 'tallybayes[{extra}]'")
 
@@ -56,7 +56,7 @@ class ModelFileError(TallybayesError, ValueError):
 
 
 class NotAvailableError(TallybayesError, AttributeError):
-    """The model has no such property; the message says why and what to use instead."""
+    """The model has no such property; the message shows why and what to use instead."""
 
 
 class ForbiddenRowWarning(UserWarning):

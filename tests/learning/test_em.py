@@ -74,7 +74,7 @@ def test_steps_that_mean_nothing(max_iter: int, tol: float) -> None:
 
 def test_rows_that_weigh_nothing() -> None:
     start = begun(X[:2], ["low", "high"])
-    with pytest.raises(DataError, match="weigh nothing"):
+    with pytest.raises(DataError, match="weight zero"):
         em.learn(start, rows(start, X, weight=np.zeros(6)))
 
 

@@ -131,7 +131,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Text:
-    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted as ``tokens`` says; nothing if missing.
+    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted by ``tokens``; nothing if missing.
 
     With a ``length`` the amounts of the words that are known are scaled so that they sum to it; ``binary`` ones are 1
     for a word that occurs.

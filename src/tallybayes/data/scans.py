@@ -316,7 +316,7 @@ def _smallest(kept: list[tuple[Any, TableBatch]], most: int) -> tuple[Any, Table
 
 
 def _restated(total: Tally, schema: Schema) -> Tally:
-    """A tally of many parts; the reasons of texts say how many words there are in all."""
+    """A tally of many parts; the reasons of texts show how many words there are in all."""
     if not total.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
 

@@ -36,8 +36,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
     """A classifier around a `Model`.
 
     The fitted state is ``model_``, a record; learning replaces it, so a call that fails leaves the estimator as it was.
-    A subclass says what its parameters ask for (`_options`), how rows and labels become a source (`_source`) and how
-    rows are read by a model that is there (`_rows`, `_labelled`).
+    A subclass defines its options (`_options`), how rows and labels become a source (`_source`) and how a model reads
+    rows (`_rows`, `_labelled`).
     """
 
     model_: Model

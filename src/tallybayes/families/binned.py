@@ -120,7 +120,7 @@ def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[fl
 
 
 def partition_cost(n_groups: int, rows: float) -> float:
-    """What it takes to tell which partition into so many bins it is, in nats a row."""
+    """Description length of a partition into so many bins, in nats a row."""
     from scipy.special import gammaln
 
     return float((gammaln(rows + n_groups) - gammaln(n_groups) - gammaln(rows + 1)) / max(rows, 1.0))

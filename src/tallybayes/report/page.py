@@ -207,7 +207,7 @@ this page keeps what you set.</p>
 <h3>Evidence: <span id="compared"></span></h3>
 <p class="small">Log odds; prior and evidence add up to the total.</p>
 <table class="odds"><caption class="skip">evidence of each column</caption>
-<colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
+<colgroup><col class="what"><col class="number"><col></colgroup><tbody id="reasons"></tbody></table>
 <p class="screen small compare"><label for="label">compare</label> <select id="label"></select>
 <label for="against">with</label> <select id="against"></select></p>
 </div>

@@ -169,7 +169,7 @@ def learning_curve(
     test : Rows or (X, y), optional
         Labelled rows of a test set instead.
     sizes : sequence of int, optional
-        After how many rows to judge; doubling from 10 if not given.
+        Numbers of training rows to evaluate after; doubling from 10 if not given.
     seed : int
         The order in which rows come.
 
