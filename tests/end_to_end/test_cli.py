@@ -429,10 +429,10 @@ def test_colours_only_for_a_terminal_that_wants_them(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal on Windows")
-def test_a_terminal_sees_a_progress_bar_unless_it_is_told_to_be_quiet(home: Path, tmp_path: Path) -> None:
+def test_a_terminal_sees_a_progress_bar_unless_it_is_given_to_be_quiet(home: Path, tmp_path: Path) -> None:
     import pty
 
-    def told(*more: str) -> str:
+    def given(*more: str) -> str:
         mine, theirs = pty.openpty()
         arguments = ["predict", *at(home, "birds.tally", "birds.parquet"), "-o", str(tmp_path / "o.csv"), *more]
         process = subprocess.Popen([*COMMAND, *arguments], stderr=theirs, stdout=subprocess.DEVNULL, env=terminal())
@@ -447,8 +447,8 @@ def test_a_terminal_sees_a_progress_bar_unless_it_is_told_to_be_quiet(home: Path
         assert process.wait() == 0
         return seen.decode()
 
-    assert "predicting" in told()
-    assert told("--quiet") == ""
+    assert "predicting" in given()
+    assert given("--quiet") == ""
 
 
 BAD: dict[str, tuple[list[str], str]] = {
@@ -587,11 +587,11 @@ def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) ->
     process = subprocess.Popen([*COMMAND, *words[command]], stderr=subprocess.PIPE, text=True, env=terminal())
     until_read(process, (tmp_path / "large.csv").stat().st_size // 3)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    if "written to" in told:  # it was over before the signal came
+    _, given = process.communicate(timeout=60)
+    if "written to" in given:  # it was over before the signal came
         assert out.read_bytes() != b"old"
     else:
-        assert (process.returncode, "Traceback" in told) == (130, False), told
+        assert (process.returncode, "Traceback" in given) == (130, False), given
         assert out.read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == sorted(["large.csv", out.name])
 
@@ -618,7 +618,7 @@ def test_report_writes_one_page(home: Path, tmp_path: Path) -> None:
     assert "<title>Birds &amp; &lt;beaks&gt;</title>" in page.read_text(encoding="utf-8")
 
 
-def test_report_refuses_rows_that_were_not_learned_unless_told(home: Path, tmp_path: Path) -> None:
+def test_report_refuses_rows_that_were_not_learned_by_default(home: Path, tmp_path: Path) -> None:
     wrong, page = tmp_path / "wrong.csv", tmp_path / "report.html"
     lines = (home / "birds.csv").read_text(encoding="utf-8").replace("Gentoo", "Chinstrap")
     wrong.write_text(lines, encoding="utf-8")

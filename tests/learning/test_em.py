@@ -60,9 +60,9 @@ def test_rows_without_any_label_need_none() -> None:
 
 
 def test_every_step_is_reported() -> None:
-    start, told = begun(X[:2], ["low", "high"]), []
-    found = em.learn(start, rows(start, X), report=lambda step, value: told.append((step, value)))
-    assert told == list(enumerate(found.log_likelihood_path, 1))
+    start, given = begun(X[:2], ["low", "high"]), []
+    found = em.learn(start, rows(start, X), report=lambda step, value: given.append((step, value)))
+    assert given == list(enumerate(found.log_likelihood_path, 1))
 
 
 @pytest.mark.parametrize(("max_iter", "tol"), [(0, 1e-3), (-1, 1e-3), (10, -1.0), (10, float("nan"))])

@@ -112,7 +112,7 @@ def test_weights_stay_finite_where_one_column_tells_all():
     assert found.max() < 10
 
 
-def test_evidence_against_the_labels_is_not_heard():
+def test_evidence_against_the_labels_is_not_counted():
     y = np.arange(60) % 2
     own = (np.arange(2) == y[:, None])[:, :, None]
     rows = HeldOut.of(np.where(own, -3.0, 0.0).astype(np.float32), np.log([0.5, 0.5]), y, np.ones(60))
@@ -122,11 +122,13 @@ def test_evidence_against_the_labels_is_not_heard():
 def test_a_row_that_weighs_two_counts_as_two():
     evidence, prior, codes, _ = problem(5)
     twice = np.repeat(np.arange(len(codes)), 1 + np.arange(len(codes)) % 2)
-    weighed = learn(HeldOut.of(evidence, prior, codes, 1.0 + np.arange(len(codes)) % 2), np.ones(evidence.shape[2] + 1))
+    weighted = learn(
+        HeldOut.of(evidence, prior, codes, 1.0 + np.arange(len(codes)) % 2), np.ones(evidence.shape[2] + 1)
+    )
     repeated = learn(
         HeldOut.of(evidence[twice], prior, codes[twice], np.ones(len(twice))), np.ones(evidence.shape[2] + 1)
     )
-    assert_allclose(weighed, repeated, atol=1e-3)
+    assert_allclose(weighted, repeated, atol=1e-3)
 
 
 # ---------------------------------------------------------------------------------------------- what is kept
@@ -142,7 +144,7 @@ def test_losses_are_better_only_beyond_noise():
     assert not is_better(before, before + np.where(np.arange(400) < 200, 0.1, -5.0), only_first)
 
 
-def test_each_row_is_judged_by_weights_it_had_no_say_in():
+def test_each_row_is_evaluated_by_weights_it_had_no_say_in():
     evidence, prior, codes, weight = problem(7)
     rows, centre = HeldOut.of(evidence, prior, codes, weight), np.ones(evidence.shape[2] + 1)
     fold = stratified_folds(rows.codes, 5)

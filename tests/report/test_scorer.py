@@ -34,7 +34,7 @@ if os.environ.get("CI") != "true":
 
 def test_every_kind_of_model() -> None:
     made = {name: make() for name, make in CASES.items()}
-    # GaussianDiscriminant and bags have no holes in this form; the others keep theirs.
+    # GaussianDiscriminant and bags have no missing values in this form; the others keep theirs.
     cases = [{"record": json.loads(case.estimator.to_json()), "rows": case.dicts} for case in made.values()]
     answers = node(RUN, cases)
     for (name, case), answered in zip(made.items(), answers, strict=True):

@@ -94,9 +94,9 @@ def test_counts_in_bins_are_their_own_histogram() -> None:
     np.testing.assert_allclose((height * np.diff(edges)).sum(axis=1), 1.0)
 
 
-def test_missing_cells_are_told() -> None:
-    holes = {"near": np.where(np.arange(400) % 4, NUMBERS["near"], np.nan)}
-    assert picture(NaiveBayes(classical=True).fit(holes, LABELS), "near").missing == pytest.approx(0.25)
+def test_missing_cells_are_given() -> None:
+    with_missing = {"near": np.where(np.arange(400) % 4, NUMBERS["near"], np.nan)}
+    assert picture(NaiveBayes(classical=True).fit(with_missing, LABELS), "near").missing == pytest.approx(0.25)
 
 
 def test_words_are_one_picture() -> None:

@@ -74,7 +74,7 @@ def test_a_sweep_goes_through_what_with_prior_gives(tennis: NaiveBayes) -> None:
         prior_sweep(tennis, [DAY, DAY])
 
 
-def test_weighed_models_sweep_too(penguins: tuple) -> None:
+def test_weighted_models_sweep_too(penguins: tuple) -> None:
     model, table, _ = penguins
     row = {name: values[0] for name, values in table.items()}
     sweep = prior_sweep(model, row, "Gentoo", points=5)
