@@ -205,7 +205,7 @@ const tallybayes = (() => {
       const says = expression(term.expression);
       return (row) => {
         const value = row[term.column];
-        return hole(value) || (term.above !== null && !(value > term.above)) ? null : says(value);
+        return isMissing(value) || (term.above !== null && !(value > term.above)) ? null : says(value);
       };
     },
     bag(term) {
