@@ -226,10 +226,10 @@ class TableBatch:
         """
         exact = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         free = exact.copy()
-        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair")]
+        known = self.ranges() if ranges is None else ranges
+        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair") and _varies(c, known)]
         values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
         work = [_keys_of(c, values[c.name]) for c in evidence if c.name in values]
-        known = self.ranges() if ranges is None else ranges
         ends = [known.get(c.name) if _is_measured(c, values[c.name]) else None for c in evidence if c.name in values]
 
         def add(first: int, last: int) -> None:
@@ -328,6 +328,14 @@ Ranges = Mapping[str, Range]  # smallest and largest number of a column
 def _is_measured(column: Column, values: Values) -> bool:
     """Whether a column holds numbers, whose unit does not matter."""
     return column.levels is None and values.storage in ("number", "integer")
+
+
+def _varies(column: Column, ranges: Ranges) -> bool:
+    """Whether a column can distinguish rows: one with a single value is no evidence, and no part of a key."""
+    if column.levels is not None:
+        return len(column.levels) > 1
+    low, high = ranges.get(column.name, (0.0, 1.0))
+    return high > low
 
 
 def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int, Range | None], None]:
