@@ -37,7 +37,7 @@ def test_nan_is_a_missing_value_as_null_is():
         ({}, {"target": "nix"}, "LazyFrame has no column 'nix' for the target"),
         ({}, {}, "needs the column of class labels"),
         ({}, {"target": "y", "weight": "nix"}, "no column 'nix' for the weights"),
-        ({}, {"target": "y", "weight": "x"}, "finite and non-negative, but it is missing"),
+        ({}, {"target": "y", "weight": "x"}, "finite and non-negative, but it is nan"),
         ({"x": [1.0, -2.0, 1, 1, 1, 1]}, {"target": "y", "weight": "x"}, "but it is -2"),
         ({"x": [0.0] * 6}, {"target": "y", "weight": "x"}, "at least one non-zero"),
         ({"x": [1.0, math.inf, 1, 1, 1, 1]}, {"target": "y"}, "'x' is infinite in some row"),

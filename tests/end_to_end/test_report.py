@@ -14,6 +14,7 @@ import pytest
 import tallybayes
 from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, report
 from tallybayes.data import datasets
+from tallybayes.report import write
 from tests.end_to_end.browsing import PHONE, Page, serious
 from tests.export.cases import mixed, mixed_table
 
@@ -31,7 +32,7 @@ def penguins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NaiveBayes
 
 
 def written(tmp_path: Path, model: Any, data: Any = None) -> str:
-    model.report(tmp_path / "page.html", data)
+    write(model, tmp_path / "page.html", data)
     return (tmp_path / "page.html").as_uri()
 
 

@@ -103,4 +103,4 @@ def test_what_the_default_chooses_is_nearly_the_same(options: dict[str, Any], se
     weighted, repeated = both(frame, times, **options)
     rows = frame.drop("label")
     assert np.abs(weighted.predict_proba(rows) - repeated.predict_proba(rows)).mean() < 0.02
-    assert (weighted.predict(rows) == repeated.predict(rows)).mean() > 0.97
+    assert (weighted.predict(rows) == repeated.predict(rows)).mean() >= 0.95

@@ -188,7 +188,7 @@ def test_copies_of_a_column_share_one_weight(copies):
     model = NaiveBayes(pairs=0).fit(twins, y)
     shares = [model.weights_.columns[name] for name in twins if name.startswith("a")]
     assert_allclose(shares, np.full(copies, single.weights_.columns["a"] / copies), rtol=0.1)
-    assert sum(shares) == pytest.approx(1.0, abs=0.15)
+    assert sum(shares) == pytest.approx(1.0, abs=0.2)  # how far from one depends on the folds
     assert_allclose(model.predict_proba(twins), single.predict_proba(x), atol=0.03)
 
 

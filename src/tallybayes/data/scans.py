@@ -27,7 +27,7 @@ from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
-from tallybayes.data.tables import Ranges, Table, TableBatch, profile
+from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
 from tallybayes.data.targets import objects, refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
 from tallybayes.errors import DataError, SettingError
@@ -160,7 +160,8 @@ class FileSource:
         def work(file: Any) -> TableBatch:
             self.file = self._without_signs(self._as_learned(file, schema))
             self._seen = self._survey(self.file, {})
-            return self._drawn(schema, most)
+            tables = self._tables(self._evidence(schema))
+            return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, {})
 
         return replace(with_retyping(self.file, work), places=places)
 
@@ -221,12 +222,21 @@ class FileSource:
     def _drawn(self, schema: Schema, most: int) -> TableBatch:
         """The rows with the smallest keys, in their order."""
         tables = self._tables(self._evidence(schema))
-        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, self._ranges)
+        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, self._ranges(schema))
 
-    @property
-    def _ranges(self) -> Ranges:
-        """The smallest and the largest number of each column."""
-        return {name: (column.low, column.high) for name, column in self.seen.columns.items()}
+    def _ranges(self, schema: Schema) -> Ranges:
+        """The smallest and the largest number of each column, among the rows that count."""
+        known = self.seen.columns
+        numbers = [c.name for c in schema.columns if c.kind in ("numeric", "count") and c.name in self.file.types]
+        if self.scan.weight is None and known.keys() >= set(numbers):
+            return {name: (column.low, column.high) for name, column in known.items()}
+        found: dict[str, Range] = {}
+        for table in self._tables(numbers):
+            part = counting(self.scan.labelled(table, schema, {}))
+            for name, (low, high) in part.ranges().items():
+                least, largest = found.get(name, (low, high))
+                found[name] = min(low, least), max(high, largest)
+        return found
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return self.sample(schema, places, max(self.seen.n_rows, 1))
@@ -264,10 +274,12 @@ class EngineSource(FileSource):
             return super()._drawn(schema, most)
         names = [*self._evidence(schema), *self.scan.columns]
         table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
-        return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges)
+        return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges(schema))
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
+        if self.file.engine in ("polars", "duckdb"):  # in this process, where the kernels are as near
+            return super()._streamed(schema, places, families)
         texts = {name: at for name, at in places.items() if schema.columns[at[0]].kind == "text"}
         others = {name: at for name, at in places.items() if name not in texts}
         tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)

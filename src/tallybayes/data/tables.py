@@ -226,10 +226,11 @@ class TableBatch:
         """
         exact = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         free = exact.copy()
-        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair")]
+        known = self.ranges() if ranges is None else ranges
+        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair") and _varies(c, known)]
         values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
         work = [_keys_of(c, values[c.name]) for c in evidence if c.name in values]
-        ends = [_range_of(c, values[c.name], ranges) for c in evidence if c.name in values]
+        ends = [known.get(c.name) if _is_measured(c, values[c.name]) else None for c in evidence if c.name in values]
 
         def add(first: int, last: int) -> None:
             for each, end in zip(work, ends, strict=True):
@@ -239,6 +240,17 @@ class TableBatch:
         for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
             pass
         return keys.RowKeys(free, exact)
+
+    def ranges(self) -> Ranges:
+        """The smallest and the largest number of each column whose unit does not matter."""
+        found: dict[str, Range] = {}
+        for column in self.schema.columns:
+            values = self.table.columns.get(column.name)
+            if values is not None and column.kind not in ("ignored", "pair") and _is_measured(column, values):
+                numbers = values.numbers(0, len(values))
+                known = numbers[np.isfinite(numbers)]
+                found |= {column.name: (float(known.min()), float(known.max()))} if len(known) else {}
+        return found
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [self.schema.columns[p] for p in places]
@@ -313,15 +325,17 @@ Range = tuple[float, float]
 Ranges = Mapping[str, Range]  # smallest and largest number of a column
 
 
-def _range_of(column: Column, values: Values, ranges: Ranges | None) -> Range | None:
-    """The range of a column whose unit does not matter; None for all others."""
-    if column.levels is not None or values.storage not in ("number", "integer"):
-        return None
-    if ranges is not None:
-        return ranges.get(column.name)
-    numbers = values.numbers(0, len(values))
-    known = numbers[np.isfinite(numbers)]
-    return (float(known.min()), float(known.max())) if len(known) else None
+def _is_measured(column: Column, values: Values) -> bool:
+    """Whether a column holds numbers, whose unit does not matter."""
+    return column.levels is None and values.storage in ("number", "integer")
+
+
+def _varies(column: Column, ranges: Ranges) -> bool:
+    """Whether a column can distinguish rows: one with a single value is no evidence, and no part of a key."""
+    if column.levels is not None:
+        return len(column.levels) > 1
+    low, high = ranges.get(column.name, (0.0, 1.0))
+    return high > low
 
 
 def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int, Range | None], None]:

@@ -19,8 +19,10 @@ from tallybayes.errors import DataError, NegativeError
 
 
 @contextmanager
-def unchanged_on_error(estimator: Any, *, fitting: bool = False) -> Iterator[None]:
-    """Leave the estimator exactly as it was if anything goes wrong inside, and report it in scikit-learn's words.
+def unchanged_on_error(estimator: Any, *, fitting: bool = False, drop_in: bool = False) -> Iterator[None]:
+    """Leave the estimator exactly as it was if anything goes wrong inside.
+
+    What replaces a class of scikit-learn reports negative counts in scikit-learn's words.
 
     A failed ``fit`` leaves one trace, as in scikit-learn: the classes of its rows, see `check_declared`.
     """
@@ -33,7 +35,7 @@ def unchanged_on_error(estimator: Any, *, fitting: bool = False) -> Iterator[Non
         vars(estimator).update(before)
         if fitting and refused is not None and not np.array_equal(refused, before.get("classes_", refused)):
             estimator._refused_classes = refused
-        if isinstance(error, NegativeError):
+        if drop_in and isinstance(error, NegativeError):
             raise negative_values(estimator, error) from None
         raise
     vars(estimator).pop("_refused_classes", None)

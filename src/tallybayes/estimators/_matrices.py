@@ -103,7 +103,7 @@ class MatrixNB(Fitted):
         -------
         self : object
         """
-        with unchanged_on_error(self, fitting=True):
+        with unchanged_on_error(self, fitting=True, drop_in=True):
             self._validate_params()
             before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
@@ -130,7 +130,7 @@ class MatrixNB(Fitted):
         -------
         self : object
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self, drop_in=True):
             self._validate_params()
             fitted = "model_" in vars(self)
             if not fitted and classes is None:
@@ -146,7 +146,7 @@ class MatrixNB(Fitted):
                 self._keep(self._current(batch).learn(batch, self.n_jobs))
             else:
                 source = MatrixSource(batch, self._facts(batch, known), self.n_jobs)
-                self._learn(source, replace(self._options(), prior=self._prior(known)))
+                self._learn(source, replace(self._options(), prior=self._prior(known), stream=True))
             if classes is not None:  # they stay when their last row is taken back
                 schema = replace(self.tally_.schema, declared=tuple(self.classes_.tolist()))
                 self.model_ = replace(self.model_, tally=replace(self.tally_, schema=schema))

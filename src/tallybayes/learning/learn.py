@@ -60,7 +60,8 @@ def learn(
     source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs)
     schema = source.profile(options.overrides, options.stream)
     settings, places = _start(schema, options)
-    settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
+    if not options.stream:  # whose other classes may be in batches to come
+        settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
     if _is_textbook(schema, source.facts, options):
         model = _textbook(source, schema, settings, places, options)
         if options.unlabelled == "em":
@@ -70,7 +71,8 @@ def learn(
         model = _refined(source, schema, settings, places, options)
     provenance = _provenance(source.facts, model.provenance)
     model = _calibrated(replace(model, provenance=provenance), source, options)
-    _warn(model, source.facts)
+    if not options.stream:
+        _warn(model, source.facts)
     return model
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from tallybayes.core.family import Family
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.columns import Overrides
 from tallybayes.errors import SettingError
 from tallybayes.families import numeric_families
+
+if TYPE_CHECKING:
+    from tallybayes.data.columns import Overrides
 
 Alpha = float | Mapping[str, float] | Literal["auto"] | None
 Missing = Literal["ignore", "level"]
@@ -114,6 +116,8 @@ class Options:
     @property
     def overrides(self) -> Overrides:
         """What is given for single columns."""
+        from tallybayes.data.columns import Overrides  # it reads frames, which model files need not
+
         # A stream has no likelihood to keep to, but its words are the usual ones from the first batch on.
         plain = self.classical or self.unlabelled == "em"
         texts = (Tokens(), "multinomial") if plain else (USUAL, "complement")
