@@ -179,7 +179,7 @@ def test_one_component_is_the_table_itself() -> None:
         ({"n_components": 9}, "9 components for 8 rows"),
         ({"init": np.ones((8, 3))}, "init must be shares"),
         ({"init": -np.ones((8, 2))}, "init must be shares"),
-        ({"n_components": "auto", "init": np.ones((8, 2))}, "tells the number"),
+        ({"n_components": "auto", "init": np.ones((8, 2))}, "fix the number"),
         ({"estimator": GaussianMixture()}, "must be one of tallybayes' classifiers"),
         ({"estimator": ComplementNB()}, "has no likelihood"),
         ({"estimator": NaiveBayes(alpha="auto")}, "alpha='auto'"),

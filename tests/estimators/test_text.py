@@ -216,9 +216,9 @@ def test_settings_of_single_texts() -> None:
         NaiveBayes(tokens={"x": Tokens()}).fit(table, target="spam")
 
 
-def test_texts_cut_differently_do_not_add_up() -> None:
+def test_texts_tokenised_differently_do_not_add_up() -> None:
     one, two = TextNB().fit(TEXTS, Y).tally_, TextNB(lower=False).fit(TEXTS, Y).tally_
-    with pytest.raises(SchemaError, match="cut in two ways"):
+    with pytest.raises(SchemaError, match="tokenised in two ways"):
         one + two
 
 

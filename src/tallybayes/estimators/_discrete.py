@@ -73,8 +73,3 @@ class DiscreteNB(MatrixNB):
     def class_log_prior_(self) -> Array:
         """Log P(y), shape (n_classes,)."""
         return self.model_.log_prior
-
-    @property
-    def feature_count_(self) -> Array:
-        """Σ w·x of each class and column, shape (n_classes, n_features)."""
-        return self._summary.count

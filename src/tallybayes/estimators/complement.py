@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior, checked_prior
 from tallybayes.errors import NotAvailableError
 from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
@@ -104,11 +105,15 @@ class ComplementNB(DiscreteNB):
         self._nominal_prior(classes)  # not used, but an error if it is none
         return "none"
 
+    def _keep(self, model: Model) -> None:
+        super()._keep(model)
+        settings = replace(model.settings, prior=self._nominal_prior(self.classes_))
+        self._nominal_log_prior = settings.log_prior(model.schema, model.tally.class_weight)
+
     @property
     def class_log_prior_(self) -> Array:
         """Log P(y), shape (n_classes,), which the scores do not use."""
-        settings = replace(self.model_.settings, prior=self._nominal_prior(self.classes_))
-        return settings.log_prior(self.model_.schema, self.tally_.class_weight)
+        return self._nominal_log_prior
 
     def _nominal_prior(self, classes: NDArray[Any]) -> Prior:
         """The prior that the parameters describe."""
@@ -145,6 +150,11 @@ class ComplementNB(DiscreteNB):
     def feature_log_prob_(self) -> Array:
         """Weight of each word in each class, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].finite.slope.T
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x of each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

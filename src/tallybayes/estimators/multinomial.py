@@ -111,6 +111,11 @@ class MultinomialNB(DiscreteNB):
         """Log share of each word in each class, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].log_theta.T
 
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x of each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True

@@ -93,6 +93,11 @@ class PoissonNB(DiscreteNB):
         """Events per row of each class and column, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].rate
 
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x of each class and column, shape (n_classes, n_features)."""
+        return self._summary.count
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
