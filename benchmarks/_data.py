@@ -31,9 +31,9 @@ def codes(n: int, d: int, n_classes: int, levels: int = 12, seed: int = 0) -> La
     rng = np.random.default_rng(seed)
     y = labels(n, n_classes, rng)
     X = rng.integers(levels, size=(n, d))
-    told = rng.random((n, d)) < 0.2
+    typical_here = rng.random((n, d)) < 0.2
     typical = rng.integers(levels, size=(n_classes, d))
-    X[told] = typical[y][told]
+    X[typical_here] = typical[y][typical_here]
     return X, y
 
 

@@ -14,7 +14,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 # Its programs, three for a fit, each look for fast networks for a second, and here need none: memory will do.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
 os.environ.setdefault("OMPI_MCA_btl", "self,sm")
-if (os.cpu_count() or 1) <= 2:  # of two processes one would only give orders; told of two cores, it starts one
+if (os.cpu_count() or 1) <= 2:  # of two processes one would only give orders; with two cores given, it starts one
     os.environ.setdefault("KHIOPS_PROC_NUMBER", "2")
 
 

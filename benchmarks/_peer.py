@@ -61,7 +61,7 @@ class Combined:
 
 
 def logistic(numeric: list[str], categorical: list[str]) -> Any:
-    """Logistic regression on standardised numbers and one column for each level; holes are filled with the mean."""
+    """Logistic regression on standardised numbers and one column for each level; missing values become the mean."""
     numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     levels = OneHotEncoder(handle_unknown="ignore")
     columns = ColumnTransformer([("numbers", numbers, numeric), ("levels", levels, categorical)], sparse_threshold=0)
@@ -70,7 +70,7 @@ def logistic(numeric: list[str], categorical: list[str]) -> Any:
 
 
 def boosting(numeric: list[str], categorical: list[str]) -> Any:
-    """Gradient boosting as scikit-learn ships it; categories (254 at most) are told as such, holes stay holes."""
+    """Gradient boosting as scikit-learn ships it; categories (254 at most) are declared, so are missing values."""
     levels = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan, max_categories=254
     )

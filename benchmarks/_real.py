@@ -1,7 +1,7 @@
 """Real tables from a folder that the environment variable TALLYBAYES_DATA names; nothing is downloaded.
 
 The folder holds `datasets.json`: for each file its target, and which columns are numeric, categorical, identifiers or
-text. Files are CSV (gzipped or not) or Parquet; an empty field is a hole, and words such as None are values.
+text. Files are CSV (gzipped or not) or Parquet; an empty field is a missing value, and words such as None are values.
 """
 
 from __future__ import annotations

@@ -51,16 +51,16 @@ CONTESTANTS: dict[str, Callable[[list[str], list[str]], Any]] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class Scores:
     """One contestant on one table."""
 
     figures: tuple[float, ...]  # as FIGURES, of all test rows; seconds of fit and predict of all folds
     ece_of_folds: float  # mean over the folds, each of which has fewer rows to tell it from chance
-    right: Any  # (n,) whether each test row is foretold
+    right: Any  # (n,) whether the prediction of each test row is right
     n_rows: int
 
 
-def judged(make: Callable[[list[str], list[str]], Any], name: str) -> Judged:
+def scored(make: Callable[[list[str], list[str]], Any], name: str) -> Scores:
     """What one contestant makes of one table."""
     said, codes, errors, seconds, n_rows = [], [], [], 0.0, 0
     for X, y, X_test, y_test, numeric, categorical in tasks(name):
@@ -76,7 +76,7 @@ def judged(make: Callable[[list[str], list[str]], Any], name: str) -> Judged:
     log_posterior, truth = np.concatenate(said), np.concatenate(codes)
     seen = score(log_posterior, truth, classes)
     figures = (seen.accuracy.value, seen.log_loss.value, seen.ece, seen.macro_f1, seconds)
-    return Judged(figures, float(np.mean(errors)), log_posterior.argmax(axis=1) == truth, n_rows)
+    return Scores(figures, float(np.mean(errors)), log_posterior.argmax(axis=1) == truth, n_rows)
 
 
 def run(arguments: Sequence[str] = ()) -> None:
@@ -94,13 +94,13 @@ def run(arguments: Sequence[str] = ()) -> None:
         contestants = {name: make for name, make in contestants.items() if not name.startswith("Khiops")}
         print("# Khiops left out: TALLYBAYES_KHIOPS names no Python that has it")
     print(f"{'table':<22} {'model':<33}" + "".join(f"{figure:>10}" for figure in FIGURES))
-    found: dict[str, list[Judged]] = {contestant: [] for contestant in contestants}
+    found: dict[str, list[Scores]] = {contestant: [] for contestant in contestants}
     with options.csv.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["table", "rows", "model", *FIGURES, "ECE of folds"])
         for name in names:
             for contestant, make in contestants.items():
-                each = judged(make, name)
+                each = scored(make, name)
                 found[contestant].append(each)
                 print(line(name, contestant, each.figures), flush=True)
                 writer.writerow([name, each.n_rows, contestant, *each.figures, each.ece_of_folds])
@@ -113,7 +113,7 @@ def line(table: str, contestant: str, figures: Sequence[float]) -> str:
     return f"{table:<22} {contestant:<33}" + "".join(f"{figure:10.4f}" for figure in figures)
 
 
-def summary(names: list[str], found: dict[str, list[Judged]]) -> None:
+def summary(names: list[str], found: dict[str, list[Scores]]) -> None:
     """Means, mean ranks, the calibration of the larger tables, and where the default loses to the textbook."""
     figures = np.array([[each.figures for each in of] for of in found.values()])  # (contestant, table, figure)
     for contestant, mean in zip(found, figures.mean(axis=1), strict=True):

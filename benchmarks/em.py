@@ -67,10 +67,10 @@ def newsgroup_scores(draws: int = DRAWS) -> dict[int, tuple[list[float], list[fl
     for n_labels in TRIAL:
         few, all_ = [], []
         for seed in range(draws):
-            told = partly(y, n_labels, seed)
+            partial = partly(y, n_labels, seed)
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # 20 classes in 20 rows
-                few.append(MultinomialNB(unlabelled="ignore", **SETTINGS).fit(X, told).score(X_test, y_test))
-            model = MultinomialNB(unlabelled="em", em=EM(weight="auto"), **SETTINGS).fit(X, told)
+                few.append(MultinomialNB(unlabelled="ignore", **SETTINGS).fit(X, partial).score(X_test, y_test))
+            model = MultinomialNB(unlabelled="em", em=EM(weight="auto"), **SETTINGS).fit(X, partial)
             all_.append(model.score(X_test, y_test))
         found[n_labels] = few, all_
     return found

@@ -73,8 +73,8 @@ def bogofilter_train(root: Path) -> None:
 
 def bogofilter_classify(root: Path) -> Found:
     label = {"S": "spam", "H": "ham", "U": "unsure"}
-    told = run(["bogofilter", "-C", "-d", str(root / "bogofilter"), "-T", "-b"], listed(*test(root)))
-    lines = (line.rsplit(maxsplit=2) for line in told.splitlines())
+    printed = run(["bogofilter", "-C", "-d", str(root / "bogofilter"), "-T", "-b"], listed(*test(root)))
+    lines = (line.rsplit(maxsplit=2) for line in printed.splitlines())
     return {Path(name).name: (label[verdict], float(p)) for name, verdict, p in lines}
 
 
@@ -84,8 +84,8 @@ def our_train(root: Path) -> None:
 
 
 def our_classify(root: Path) -> Found:
-    told = run([*OURS, "classify", "-d", str(root / "mail.tally"), "--json", *map(str, test(root))])
-    records = map(json.loads, told.splitlines())
+    printed = run([*OURS, "classify", "-d", str(root / "mail.tally"), "--json", *map(str, test(root))])
+    records = map(json.loads, printed.splitlines())
     return {Path(r["message"]).name: (r["label"], r["probability"]) for r in records}
 
 

@@ -1,9 +1,9 @@
-"""Texts: how fast they are cut, learned and foretold, how well, and in how much memory.
+"""Texts: how fast they are tokenised, learned and predicted, how well, and in how much memory.
 
     python -m benchmarks text               everything; the texts are read from the folder TALLYBAYES_DATA
     python -m benchmarks text speed
 
-Speed is held against CountVectorizer and MultinomialNB on 20 Newsgroups, 11,314 posts to learn and 7,532 to foretell.
+Speed is held against CountVectorizer and MultinomialNB on 20 Newsgroups, 11,314 posts to learn and 7,532 to predict.
 Accuracy is that of one default for all; nothing is chosen on the test parts.
 """
 
@@ -157,7 +157,7 @@ KNOWN = {
 }
 
 
-WEIGHED = {
+WEIGHTED = {
     "20 Newsgroups, by date": (0.857, 0.855, "LinearSVC on tf-idf 0.857"),
     "rt-polarity, 10-fold": (0.794, 0.798, "Wang & Manning 2012: NBSVM, pairs of words 0.794; here 0.801"),
     "SMS spam, 10-fold": (0.988, 0.987, "MultinomialNB, pairs of words 0.988"),
@@ -196,7 +196,7 @@ def _ten_fold(texts: Any, y: Any, folds: int, weights: str) -> float:
 
 
 def _reached(name: str, weights: str, share: float) -> Row:
-    peer, least, note = KNOWN[name] if weights == "auto" else WEIGHED[name]
+    peer, least, note = KNOWN[name] if weights == "auto" else WEIGHTED[name]
     work = f"accuracy, {name}, {'the default' if weights == 'auto' else 'a weight for every word'}"
     return Row(work, peer, share, None, f"≥ {least:g}", round(share, 4) >= least, "share", note)
 

@@ -1,4 +1,4 @@
-"""A table with holes in it: learn it, ask why, and ask how good it is."""
+"""A table with missing values: learn it, explain a prediction, and evaluate the model."""
 
 from tallybayes import NaiveBayes
 from tallybayes.data import datasets
@@ -18,7 +18,7 @@ print(model.explain(rows[9]))
 print("\nA bird of which only the bill and the island are known:\n")
 print(model.explain({"island": "Dream", "bill_length_mm": 45.0}))
 
-print("\nEvery bird judged as if it alone had not been seen:\n")
+print("\nLeave-one-out evaluation:\n")
 print(model.evaluate(rows, species))
 
 novelty = model.score_samples(rows)  # log P(x): how usual a bird is

@@ -27,7 +27,7 @@ kind = np.array(["spam"] * 8 + ["ham"] * 8)
 words = CountVectorizer()
 X = words.fit_transform(mails)
 
-print("Log loss of each mail judged without itself, by smoothing:")
+print("Leave-one-out log loss by smoothing:")
 for alpha in (0.01, 0.1, 1.0, 10.0, "auto"):
     model = MultinomialNB(alpha=alpha).fit(X, kind)
     chosen = f" (chosen: {model.alpha_:.2f})" if alpha == "auto" else ""

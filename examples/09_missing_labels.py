@@ -13,8 +13,8 @@ rng = np.random.default_rng(0)
 known = np.zeros(len(species), dtype=bool)
 for name in np.unique(species):
     known[rng.choice(np.flatnonzero(species == name), 4, replace=False)] = True
-told = np.where(known, species, None)
-print(f"{known.sum()} of {len(told)} penguins have a label. Right about the others:")
+labels = np.where(known, species, None)
+print(f"{known.sum()} of {len(labels)} penguins have a label. Right about the others:")
 
 for kind in (GaussianDiscriminant, GaussianNB):
     print(f"\n{kind.__name__}")
@@ -23,14 +23,14 @@ for kind in (GaussianDiscriminant, GaussianNB):
         "and the others": {"unlabelled": "em"},
         "as much as they help": {"unlabelled": "em", "em": EM(weight="auto")},
     }.items():
-        model = kind(**settings).fit(X, told)
+        model = kind(**settings).fit(X, labels)
         right = (model.predict(X) == species)[~known].mean()
         print(f"  {what:22} {right:.3f}   weight {getattr(model, 'unlabelled_weight_', 1.0 * (model.n_iter_ > 1))}")
 
 # Unlabelled rows show where the rows are thick, not what they are. That helps as far as the model describes the
 # classes: the measures of a bird go together, which GaussianNB denies, and its classes drift to other groups.
 
-model = GaussianDiscriminant(unlabelled="em").fit(X, told)
+model = GaussianDiscriminant(unlabelled="em").fit(X, labels)
 path = model.log_likelihood_path_
 print(f"\n{model.n_iter_} steps, converged: {model.converged_}; the log likelihood climbs:")
 for step in (1, 2, 3, len(path)):

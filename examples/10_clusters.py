@@ -18,7 +18,7 @@ def show(labels):
 
 
 search = NaiveBayesMixture("auto", max_components=8, random_state=0).fit(table)
-print("The table as it is, holes and all. How many groups? The least BIC:")
+print("The table as it is, with missing values. How many groups? The least BIC:")
 for n, bic in search.bic_path_.items():
     print(f"  {n}  {bic:9.1f}{'  <' if n == search.n_components_ else ''}")
 print("\nWho is in them; the model never saw the species:")

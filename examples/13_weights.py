@@ -29,7 +29,7 @@ model = NaiveBayes().fit(X, y)
 print("What is each column, and why?\n")
 print(model.schema_)
 
-print("\nHow much of it is believed?\n")
+print("\nThe weights of the columns:\n")
 assert model.weights_ is not None
 for name, weight in model.weights_.columns.items():
     print(f"  {name:25} {weight:5.2f} {'█' * round(20 * weight)}")
@@ -43,8 +43,8 @@ for name, amount in zip(model.schema_.names, said[0] - said[1], strict=True):
 print("\n3,000 parts that were not learned:\n")
 models = {
     "textbook": NaiveBayes(classical=True),
-    "weighed": NaiveBayes(pairs=0),
-    "weighed, pairs": NaiveBayes(),
+    "weighted": NaiveBayes(pairs=0),
+    "weighted, pairs": NaiveBayes(),
 }
 print(f"{'':16} {'accuracy':>8} {'log loss':>9} {'ECE':>7}")
 for title, each in models.items():

@@ -15,18 +15,18 @@ namespace tb {
 // alike to nine decimals is equally strong, and then the first counts: rounding must not choose between words.
 inline void strongest(const double* said, const std::int64_t* start, Index n_rows, Index n_classes, Index most, std::uint8_t* chosen) {
     struct Word { double strength; Index entry; };
-    std::vector<Word> heard;
+    std::vector<Word> candidates;
     const auto stronger = [](const Word& a, const Word& b) { return a.strength != b.strength ? a.strength > b.strength : a.entry < b.entry; };
     for (Index row = 0; row < n_rows; ++row) {
         for (Index k = 0; k < n_classes; ++k) {
-            heard.clear();
+            candidates.clear();
             for (Index entry = start[row]; entry < start[row + 1]; ++entry) {
                 const double strength = std::nearbyint(said[entry * n_classes + k] * 1e9);
-                if (strength > 0.0) heard.push_back({strength, entry});
+                if (strength > 0.0) candidates.push_back({strength, entry});
             }
-            const auto count = std::min<std::size_t>(heard.size(), static_cast<std::size_t>(most));
-            if (count < heard.size()) std::nth_element(heard.begin(), heard.begin() + static_cast<std::ptrdiff_t>(count), heard.end(), stronger);
-            for (std::size_t i = 0; i < count; ++i) chosen[heard[i].entry] = 1;
+            const auto count = std::min<std::size_t>(candidates.size(), static_cast<std::size_t>(most));
+            if (count < candidates.size()) std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end(), stronger);
+            for (std::size_t i = 0; i < count; ++i) chosen[candidates[i].entry] = 1;
         }
     }
 }

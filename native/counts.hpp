@@ -33,7 +33,7 @@ TB_INLINE void code_range(const Matrix<T>& x, T* low, T* high) {
     }
 }
 
-// count[cell][class] += w. start[j] is the first cell of column j; code -1 is a hole, any other code outside the
+// count[cell][class] += w. start[j] is the first cell of column j; code -1 is a missing value, any other code outside the
 // column's levels stops the kernel before anything is written out of bounds.
 template <class T, class L>
 TB_INLINE Index code_counts(const Matrix<T>& x, const L& labels, Index n_classes, const std::int64_t* start,
@@ -55,7 +55,7 @@ TB_INLINE Index code_counts(const Matrix<T>& x, const L& labels, Index n_classes
 }
 
 // out[row][class] += table[cell][class]. Each column has one cell more than levels: the last holds what an unseen
-// code is worth. Code -1 is a hole and adds nothing.
+// code is worth. Code -1 is a missing value and adds nothing.
 template <class T>
 TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int64_t* start, const double* table,
                             double* out) {
@@ -79,7 +79,7 @@ TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int6
 
 // count[class][column] += w f(x), weight[class][column] += w over the cells that are not NaN, where f is the value
 // itself or, with a threshold, whether it lies above. Infinite values, negative counts and, unless they are welcome,
-// holes stop the kernel.
+// missing values stop the kernel.
 template <class T, class L, bool binary>
 TB_INLINE Index dense_sums(const Matrix<T>& x, const L& labels, double threshold, bool holes, double* count,
                            double* weight) {

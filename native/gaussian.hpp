@@ -46,7 +46,7 @@ TB_INLINE bool sum_block(const Matrix<T>& x, const L& labels, Index first, Index
     return true;
 }
 
-// The same, cell by cell: NaN is a hole and adds no weight; an infinite cell stops the kernel.
+// The same, cell by cell: NaN is missing and adds no weight; an infinite cell stops the kernel.
 template <class T, class L>
 TB_INLINE Index sum_block_with_holes(const Matrix<T>& x, const L& labels, Index first, Index n_classes,
                                      const MomentScratch& s) {

@@ -94,31 +94,31 @@ TB_INLINE void tables_for(const GaussianTally& t, Index d, Index y, double w, co
 }
 
 // The variance floor without the row, and the merged moments without it. A cell that was the only value of its column,
-// or whose column does not vary without it, becomes a hole, as in `estimate`.
+// or whose column does not vary without it, counts as missing, as in `estimate`.
 struct Floor {
     double epsilon;
-    bool whole;    // no cell became a hole
+    bool whole;    // no cell counts as missing
     bool learned;  // false when the row weighs more than its class, or lies further off than its sum of squares allows
 };
 
 TB_INLINE Floor floor_without(const GaussianTally& t, Index d, Index y, double w, const LooScratch& s) {
     double top = 0.0;
-    std::int64_t flat = 0, strange = 0;
+    std::int64_t flat = 0, unknown = 0;
     const double *TB_RESTRICT row = s.row, *TB_RESTRICT mean = t.mean + y * d, *TB_RESTRICT limit = s.limit + y * d;
     const double *TB_RESTRICT all_mean = t.all_mean, *TB_RESTRICT all_m2 = t.all_m2, *TB_RESTRICT noise = s.noise;
     const double *TB_RESTRICT factor = s.all_factor, *TB_RESTRICT inverse = s.all_inverse, *TB_RESTRICT full = s.all_variance;
     double *TB_RESTRICT deviation = s.all_deviation, *TB_RESTRICT left = s.all_left;
-    TB_SIMD(reduction(max : top) reduction(+ : flat, strange))
+    TB_SIMD(reduction(max : top) reduction(+ : flat, unknown))
     for (Index j = 0; j < d; ++j) {
         const double z = row[j] - all_mean[j], off = z * factor[j], squares = all_m2[j] - w * z * off, own = row[j] - mean[j];
         const double with_row = full[j], rest = squares * inverse[j], variance = squares > noise[j] ? rest : 0.0;
         const double v = z == z ? variance : with_row;
         top = v > top ? v : top;
         flat += v > 0.0 ? 0 : 1;
-        strange += w * own * own > limit[j] ? 1 : 0;
+        unknown += w * own * own > limit[j] ? 1 : 0;
         deviation[j] = off, left[j] = variance;
     }
-    Floor floor{t.var_smoothing * top, true, strange == 0};
+    Floor floor{t.var_smoothing * top, true, unknown == 0};
     if (flat > 0)
         for (Index j = 0; j < d; ++j) {
             const bool silent = t.ignore_constants || !(floor.epsilon > 0.0) || !(inverse[j] > 0.0);
@@ -197,7 +197,7 @@ TB_INLINE void whole_lanes(const GaussianTally& t, Index d, Index k, const doubl
         total[r] = (sum[r] + s.log_norm_total[k]) + moved[r] * (s.scale_total[k] - slope[r]);
 }
 
-// The same with holes, larger moves and columns that the class has no value in. For a small move of the floor 1/v
+// The same with missing values, larger moves and columns that the class has no value in. For a small move of the floor 1/v
 // and log v come from the first terms of their series, whose error is below rounding; a large one is divided out.
 TB_INLINE void lanes_of_class(const GaussianTally& t, Index d, Index k, const double* weight, const double* moved,
                               double largest, const LooScratch& s, double* total) {

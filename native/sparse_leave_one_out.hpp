@@ -212,11 +212,11 @@ TB_INLINE bool rivals_of_word(const RivalCounts& t, Index word, Index y, double 
     const double* TB_RESTRICT count = &t.words.count.at(word, 0);
     double *TB_RESTRICT left = s.left, *TB_RESTRICT zeros = s.zeros, *TB_RESTRICT change = s.change, *TB_RESTRICT fewer = s.fewer;
     const double total = t.word_total[word], a = t.words.pseudocount(word), row = w * amount;
-    std::int64_t strange = 0;
+    std::int64_t excess = 0;
     for (Index k = 0; k < t.words.count.d; ++k) {
         const double others = total - count[k], have = others > 0.0 ? others : 0.0;
         const double taken = k == y ? 0.0 : row, rest = left_of(have, taken) + a;
-        strange += too_much(have, taken);
+        excess += too_much(have, taken);
         zeros[k] += rest > 0.0 ? 0.0 : amount;
         left[k] = rest > 0.0 ? rest : 1.0;
         if (!norm) continue;
@@ -224,7 +224,7 @@ TB_INLINE bool rivals_of_word(const RivalCounts& t, Index word, Index y, double 
         change[k] += log_of(left[k] / (full > 0.0 ? full : 1.0));
         fewer[k] += (rest > 0.0 ? 0.0 : 1.0) - (full > 0.0 ? 0.0 : 1.0);
     }
-    return strange == 0;
+    return excess == 0;
 }
 
 // Adds amount · log(left). A word mostly occurs once or a few times: multiplying is quicker than a logarithm.

@@ -107,7 +107,7 @@ class WordList {
         return false;
     }
 
-    // The order of the words by their bytes, which is that of their characters. Most are told apart by the first eight.
+    // The order of the words by their bytes, which is that of their characters. The first eight distinguish most.
     std::vector<std::int32_t> order() const {
         struct Key { std::uint64_t prefix; std::int32_t place; };
         std::vector<Key> keys(size());

@@ -1,4 +1,4 @@
-// How well weighted words foretell the classes of documents, and how that changes with every weight.
+// How well weighted words predict the classes of documents, and how that changes with every weight.
 #pragma once
 
 #include "counts.hpp"

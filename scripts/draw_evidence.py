@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tallybayes import NaiveBayes
 
-TEXTBOOK, WEIGHED = "#34495e", "#c0392b"
+TEXTBOOK, WEIGHTED = "#34495e", "#c0392b"
 
 
 def copies(values: Any, n: int) -> dict[str, Any]:
@@ -31,12 +31,12 @@ if __name__ == "__main__":
             model = NaiveBayes(classical=classical, pairs=0).fit(copies(reading, n), label)
             found[classical].append(float(model.evaluate(copies(reading, n), label).log_loss))
             if n in (1, 2, 4) and (classical or n == 4):
-                name = f"textbook, {n} cop{'y' if n == 1 else 'ies'}" if classical else "weighed, 4 copies"
-                colour, style = (TEXTBOOK, {1: ":", 2: "--", 4: "-"}[n]) if classical else (WEIGHED, "-")
+                name = f"textbook, {n} cop{'y' if n == 1 else 'ies'}" if classical else "weighted, 4 copies"
+                colour, style = (TEXTBOOK, {1: ":", 2: "--", 4: "-"}[n]) if classical else (WEIGHTED, "-")
                 curves.plot(grid, model.predict_proba(copies(grid, n))[:, 0], style, color=colour, label=name)
-    curves.set(xlabel="reading", ylabel="P(ill | reading)", title="The same reading, told once or more")
+    curves.set(xlabel="reading", ylabel="P(ill | reading)", title="The same reading, once or more often")
     losses.plot(numbers, found[True], "o-", color=TEXTBOOK, label="textbook")
-    losses.plot(numbers, found[False], "o-", color=WEIGHED, label="weighed")
+    losses.plot(numbers, found[False], "o-", color=WEIGHTED, label="weighted")
     losses.axhline(np.log(2), color="#bbbbbb", linestyle="--", label="knowing nothing")
     losses.set(xlabel="copies of the column", ylabel="log loss, leave-one-out", title="What it costs", ylim=(0, None))
     for axes in (curves, losses):

@@ -95,10 +95,10 @@ def refuses_other_order(work: Callable[..., Any], *args: Any, at: int) -> None:
 
 def floats(rng: np.random.Generator) -> None:
     types = [np.float64, np.float32, np.float16, np.int16, np.dtype(">f8")]
-    for shape, dtype, holes in itertools.product(SHAPES, types, (0.0, 0.3, 1.0)):
+    for shape, dtype, missing in itertools.product(SHAPES, types, (0.0, 0.3, 1.0)):
         x = rng.integers(0, 5, size=shape).astype(dtype)
         if x.dtype.kind == "f":
-            x[rng.random(shape) < holes] = np.nan
+            x[rng.random(shape) < missing] = np.nan
         for labels, one in itertools.product(both(shape[0], rng), layouts(x)):
             summary = Moments(*kernels.moments(one, labels, K))
             ones, zeros = np.ones_like(summary.mean), np.zeros_like(summary.mean)
@@ -141,7 +141,9 @@ def damaged_floats(rng: np.random.Generator) -> None:
                         False,
                     )
     refused(kernels.event_sums, -x, labels, K, None)
-    refused(kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False)  # a hole where there are none
+    refused(
+        kernels.event_sums, np.where(x < 0.1, np.nan, x), labels, K, None, False
+    )  # a missing value where none may be
     for codes in (np.full(40, K), np.full(40, -1), np.zeros(39), np.zeros(0)):
         wrong = Labels(codes.astype(np.int32), np.ones(40))
         refused(kernels.moments, x, wrong, K)
@@ -412,7 +414,7 @@ def tokens(rng: np.random.Generator) -> None:
             x, words = kernels.count_tokens(lent, first, last, cut)
             assert len(x.start) == last - first + 1
             assert words.is_sound()
-            kernels.weighed_counts(x, True, True)
+            kernels.scaled_counts(x, True, True)
             for i in range(first, last):
                 listed = [token for token, *_ in _native_of(kernels).list_tokens(lent, i, cut)]
                 assert x.data[x.start[i - first] : x.start[i - first + 1]].sum() == len(listed)
@@ -491,11 +493,11 @@ def mail(rng: np.random.Generator) -> None:
         refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2)
         word, labels = np.zeros(n, dtype=np.int32), Labels.hard(np.zeros(3, dtype=np.int32))
         count, weight = np.full((2, 3), 5.0), np.full(3, 9.0)
-        assert np.isfinite(kernels.said_without(count, weight, 0.5, start, word, labels)).all()
+        assert np.isfinite(kernels.word_scores_without(count, weight, 0.5, start, word, labels)).all()
         if n:
-            refused(kernels.said_without, count, weight, 0.5, start, word + np.int32(2), labels)
-        refused(kernels.said_without, count, weight[:2], 0.5, start, word, labels)
-        refused(kernels.said_without, count, weight, 0.5, start[:-1], word, labels)
+            refused(kernels.word_scores_without, count, weight, 0.5, start, word + np.int32(2), labels)
+        refused(kernels.word_scores_without, count, weight[:2], 0.5, start, word, labels)
+        refused(kernels.word_scores_without, count, weight, 0.5, start[:-1], word, labels)
     letters = list("aB1_$'’.-%! éÉßİΣ你\u0301\U0001f600\ud800\n")
     for length in (0, 1, 5, 40, 3000):
         bag = kernels._native.TokenBag()

@@ -18,10 +18,10 @@ LAZY = NAMES[NAMES.index("polars lazy") :]
 
 
 def mixed_frame(n=500, seed=0):
-    """Numbers with an offset, integers of every width, holes, texts that need quoting, weights and labels."""
+    """Numbers with an offset, integers of every width, missing values, texts that need quoting, weights and labels."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
-    holes = pl.Series(rng.random(n) < 0.15)
+    with_missing = pl.Series(rng.random(n) < 0.15)
     frame = pl.DataFrame(
         {
             "far": 1e8 + y + rng.normal(size=n),
@@ -43,7 +43,9 @@ def mixed_frame(n=500, seed=0):
             "label": [("no", "it's", "maybe")[k] for k in y],
         }
     )
-    gone = {name: pl.when(holes).then(None).otherwise(pl.col(name)).alias(name) for name in ("far", "yes", "town")}
+    gone = {
+        name: pl.when(with_missing).then(None).otherwise(pl.col(name)).alias(name) for name in ("far", "yes", "town")
+    }
     return frame.with_columns(*gone.values())
 
 

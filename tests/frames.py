@@ -45,7 +45,7 @@ every_frame = _each(FRAMES)
 
 
 def birds() -> tuple[dict[str, list[Any]], list[str]]:
-    """The penguins as columns and their species: numbers, text and holes."""
+    """The penguins as columns and their species: numbers, text and missing values."""
     columns = penguins()
     return columns, columns.pop("species")
 

@@ -60,7 +60,7 @@ def test_predictions_and_reasons_stand_beside_the_rows(rows, fitted):
     assert found.column("far").to_pylist() == ROWS["far"].to_list()
     for k, label in enumerate(fitted.classes_):
         np.testing.assert_allclose(found.column(f"p_{label}").to_numpy(), expected[:, k], atol=1e-12)
-    assert all(" = " in told for told in found.column("reasons").to_pylist())
+    assert all(" = " in given for given in found.column("reasons").to_pylist())
 
 
 def test_a_client_of_spark_connect_counts_learns_and_predicts_as_pandas(connect, tmp_path):

@@ -29,14 +29,14 @@ plots.nomogram(model, "Gentoo", "Chinstrap")
 # %%
 # How sure, and how right.
 
-judged = model.evaluate(table, species)
+evaluation = model.evaluate(table, species)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-plots.confusion(judged, ax=left)
-plots.reliability(judged, ax=right)
+plots.confusion(evaluation, ax=left)
+plots.reliability(evaluation, ax=right)
 
 # %%
 # How many penguins it takes: tallies are merged, nothing is refitted.
 
 plots.learning_curve(model, (table, species))
-print(repr(judged))
+print(repr(evaluation))
 plt.show()

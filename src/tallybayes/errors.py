@@ -1,4 +1,4 @@
-"""Exceptions whose messages say what to do next."""
+"""Exceptions and warnings; their messages name the remedy."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class RowError(UnlearnError):
 
 
 class MissingExtraError(TallybayesError, ImportError):
-    """A library that only some users need is not installed; the message says how to get it."""
+    """A library that only some users need is not installed; the message shows how to install it."""
 
 
 def needs(library: str, extra: str) -> None:
-    """Refuse to go on without a library, and say which extra of the package brings it."""
+    """Raise an error that names the extra of the package to install, where a library is missing."""
     if find_spec(library) is None:
         raise MissingExtraError(f"this needs {library}: pip install 'tallybayes[{extra}]'")
 
@@ -56,7 +56,7 @@ class ModelFileError(TallybayesError, ValueError):
 
 
 class NotAvailableError(TallybayesError, AttributeError):
-    """The model has no such property; the message says why and what to use instead."""
+    """The model has no such property; the message shows why and what to use instead."""
 
 
 class ForbiddenRowWarning(UserWarning):
@@ -96,9 +96,9 @@ class CellError(DataError):
 
 
 def bad_number(value: float, row: int, column: int) -> CellError:
-    """Return the error for a number that cannot be used: infinite, a hole among counts, or a negative count."""
+    """Return the error for a number that cannot be used: infinite, a missing count, or a negative count."""
     if value != value:
-        return CellError("holds NaN", "Counts cannot have holes: fill it, or leave the row out.", row, column)
+        return CellError("holds NaN", "Counts cannot be missing: fill it, or leave the row out.", row, column)
     if value in (float("inf"), float("-inf")):
         return CellError(
             "is infinite", "Replace infinite values, with NaN if they stand for missing ones.", row, column

@@ -23,7 +23,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable  # noqa
 
 from tallybayes.estimators.mixed import NaiveBayes  # noqa: E402
 from tallybayes.estimators.saved import load  # noqa: E402
-from tallybayes.inspection.predictions import Answers, answer_fields, answered  # noqa: E402
+from tallybayes.inspection.predictions import PredictionColumns, prediction_fields, with_predictions  # noqa: E402
 
 
 def predict(model: Any, frame: Any, **options: Any) -> Any:
@@ -34,7 +34,7 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
     model : Model or fitted NaiveBayes
     frame : pyspark.sql.DataFrame
     **options
-        Fields of `inspection.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+        ``beside``, ``threshold``, ``least``, ``top``, ``reasons``: see `inspection.predictions.PredictionColumns`.
 
     Returns
     -------
@@ -44,21 +44,21 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    model, answers = getattr(model, "model_", model), Answers(**options)
-    answers.check(model.schema.classes)
-    if taken := [name for name in answers.names(model.schema.classes) if answers.beside and name in frame.columns]:
+    model, output = getattr(model, "model_", model), PredictionColumns(**options)
+    output.check(model.schema.classes)
+    if taken := [name for name in output.names(model.schema.classes) if output.beside and name in frame.columns]:
         raise DataError(f"the Spark DataFrame already has a column {taken[0]!r}; rename it")
     if not set(frame.columns) & set(model.schema.names):
         raise DataError(f"the Spark DataFrame has none of the columns that the model knows: {model.schema.names[:5]}")
-    wanted = frame if answers.beside else frame.select(*(c for c in frame.columns if c in model.schema.names))
-    kept = list(to_arrow_schema(wanted.schema)) if answers.beside else []
-    schema = pa.schema([*kept, *answer_fields(model, answers)])
+    wanted = frame if output.beside else frame.select(*(c for c in frame.columns if c in model.schema.names))
+    kept = list(to_arrow_schema(wanted.schema)) if output.beside else []
+    schema = pa.schema([*kept, *prediction_fields(model, output)])
 
     def score(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             if batch.num_rows:
-                own = pa.schema([*(batch.schema if answers.beside else []), *answer_fields(model, answers)])
-                yield answered(model, batch, answers, own)
+                own = pa.schema([*(batch.schema if output.beside else []), *prediction_fields(model, output)])
+                yield with_predictions(model, batch, output, own)
 
     return wanted.mapInArrow(score, from_arrow_schema(schema))
 
@@ -67,7 +67,7 @@ class _Columns(Params):
     """Parameters that the estimator and its model share."""
 
     labelCol: Param[str] = Param(Params._dummy(), "labelCol", "column of class labels", TypeConverters.toString)
-    reasons: Param[int] = Param(Params._dummy(), "reasons", "reasons to tell of each row", TypeConverters.toInt)
+    reasons: Param[int] = Param(Params._dummy(), "reasons", "how many reasons to add to each row", TypeConverters.toInt)
 
     def __init__(self, **given: Any) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class NaiveBayesEstimator(_Columns, Estimator, DefaultParamsReadable, DefaultPar
     weightCol : str, default=""
         Column of row weights; none if empty.
     reasons : int, default=0
-        How many of the strongest reasons the model tells of each row.
+        How many of the strongest reasons are added to each row.
     options : dict
         Parameters of `NaiveBayes`.
     """

@@ -71,7 +71,7 @@ def test_the_size_of_sparse_rows_is_that_of_their_entries():
 # ---------------------------------------------------------------------------------------------- labels
 
 
-def test_rows_weigh_one_unless_told_otherwise():
+def test_rows_weigh_one_by_default():
     codes = np.array([0, 2, 2], np.int32)
     assert_array_equal(Labels.hard(codes).class_weight(4), [1, 0, 2, 0])
     assert_array_equal(Labels.hard(codes, np.array([0.5, 0.25, 0.0])).class_weight(3), [0.5, 0, 0.25])

@@ -101,7 +101,7 @@ def test_very_wrong_and_very_sure_rows_are_cooled_down():
     assert found.temperature == pytest.approx(1000.0, rel=1e-3)
 
 
-def test_many_rows_are_thinned_for_the_temperature(monkeypatch):
+def test_many_rows_are_subsampled_for_the_temperature(monkeypatch):
     log_posterior, codes, _ = drawn(5000, 2, 3.0)
     every_third = fit("temperature", log_posterior[::3], codes[::3], np.ones(1667))
     monkeypatch.setattr(calibration, "MOST_ROWS", 2000)

@@ -13,11 +13,11 @@ X = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 3)) + 1e6
 W = RNG.choice([0.5, 1.0, 2.0], 50)
 
 
-def holed() -> np.ndarray:
+def with_missing() -> np.ndarray:
     return np.where(RNG.random(X.shape) < 0.2, np.nan, X)
 
 
-def test_rows_without_holes_have_one_weight() -> None:
+def test_rows_without_missing_values_have_one_weight() -> None:
     found = scatter_of(X, W)
     assert found.complete
     np.testing.assert_allclose(found.covariance()[0], np.cov(X, rowvar=False, aweights=W, bias=True), rtol=1e-8)
@@ -25,8 +25,8 @@ def test_rows_without_holes_have_one_weight() -> None:
     assert repr(found) == f"Scatter(1 class, 3 columns, weight {W.sum():g})"
 
 
-def test_holes_leave_pairs() -> None:
-    x = holed()
+def test_missing_values_leave_pairs() -> None:
+    x = with_missing()
     found = scatter_of(x, W)
     for i, j in ((0, 1), (2, 0), (1, 1)):
         both = ~np.isnan(x[:, i]) & ~np.isnan(x[:, j])
@@ -35,8 +35,8 @@ def test_holes_leave_pairs() -> None:
         assert found.mean[0, i, j] == pytest.approx(np.average(x[both, i], weights=W[both]))
 
 
-@pytest.mark.parametrize("first", [X[:20], holed()[:20]], ids=["whole", "holed"])
-@pytest.mark.parametrize("second", [X[20:], holed()[20:]], ids=["whole", "holed"])
+@pytest.mark.parametrize("first", [X[:20], with_missing()[:20]], ids=["whole", "holed"])
+@pytest.mark.parametrize("second", [X[20:], with_missing()[20:]], ids=["whole", "holed"])
 def test_parts_add_up_and_are_taken_back(first: np.ndarray, second: np.ndarray) -> None:
     one, two = scatter_of(first, W[:20]), scatter_of(second, W[20:])
     both = scatter_of(np.concatenate([first, second]), W)
@@ -52,7 +52,7 @@ def test_rows_that_were_not_in_it() -> None:
 
 
 def test_some_columns() -> None:
-    for x in (X, holed()):
+    for x in (X, with_missing()):
         found, want = scatter_of(x, W).select(np.array([0, 2])), scatter_of(x[:, [0, 2]], W)
         for mine, expected in zip(found.arrays().values(), want.arrays().values(), strict=True):
             np.testing.assert_allclose(*np.broadcast_arrays(mine, expected), rtol=1e-6)

@@ -54,18 +54,18 @@ def counts(documents: list[str | None], tokens: Tokens, n_jobs: int | None = 1) 
     ],
 )
 def test_what_a_word_is(text: str, words: list[str]) -> None:
-    assert Tokens().cut(text) == words
+    assert Tokens().tokenise(text) == words
 
 
 def test_other_ways_to_cut() -> None:
-    assert Tokens(lower=False).cut("Don't Panic") == ["Don't", "Panic"]
-    assert Tokens(ngrams=(2, 3)).cut("a b c d") == ["a b", "b c", "a b c", "c d", "b c d"]
-    assert Tokens(stop_words=("THE",), ngrams=(1, 2)).cut("the end of The day") == [
+    assert Tokens(lower=False).tokenise("Don't Panic") == ["Don't", "Panic"]
+    assert Tokens(ngrams=(2, 3)).tokenise("a b c d") == ["a b", "b c", "a b c", "c d", "b c d"]
+    assert Tokens(stop_words=("THE",), ngrams=(1, 2)).tokenise("the end of The day") == [
         *("end", "of", "end of", "day", "of day")
     ]
-    assert Tokens(characters=(2, 3)).cut("ab c") == [*(" a", "ab", "b ", " ab", "ab "), *(" c", "c ", " c ")]
+    assert Tokens(characters=(2, 3)).tokenise("ab c") == [*(" a", "ab", "b ", " ab", "ab "), *(" c", "c ", " c ")]
     lines = Tokens(words="lines", lower=False)
-    assert lines.cut("Subject: Win!\n\nfrom:a b\n\0\udcff") == ["Subject: Win!", "from:a b", "\0\udcff"]
+    assert lines.tokenise("Subject: Win!\n\nfrom:a b\n\0\udcff") == ["Subject: Win!", "from:a b", "\0\udcff"]
 
 
 def test_a_word_is_found_where_it_stands() -> None:
@@ -90,7 +90,7 @@ def test_every_character_is_lowered_and_classed_as_python_does() -> None:
     documents = ["".join(f" aa{c}bb" for c in every[i : i + 5000]) for i in range(0, len(every), 5000)]
     peer, ours = CountVectorizer().build_analyzer(), Tokens("sklearn")
     for document in documents:
-        assert ours.cut(document) == peer(document)
+        assert ours.tokenise(document) == peer(document)
 
 
 @given(st.lists(st.one_of(st.none(), TEXT), max_size=9), st.integers(2, 5))
@@ -105,7 +105,7 @@ def test_threads_do_not_change_the_counts(documents: list[str | None], n_jobs: i
 def test_cutting_agrees_with_counting(documents: list[str]) -> None:
     for tokens in (Tokens(), Tokens(ngrams=(1, 3)), Tokens(characters=(1, 4)), Tokens("lines")):
         for document, counted in zip(documents, counts(list(documents), tokens), strict=True):
-            words = tokens.cut(document)
+            words = tokens.tokenise(document)
             assert counted == {word: words.count(word) for word in words}
 
 
@@ -116,7 +116,7 @@ def test_hashed_words_are_numbered_by_their_hash(documents: list[str]) -> None:
     assert found.words == range(64)
     for document, row in zip(documents, found.documents.dense(), strict=True):
         expected = np.zeros(64)
-        np.add.at(expected, [tokens.place(word) for word in tokens.cut(document)], 1.0)
+        np.add.at(expected, [tokens.place(word) for word in tokens.tokenise(document)], 1.0)
         assert np.array_equal(row, expected)
 
 
@@ -137,7 +137,7 @@ def test_bytes_that_are_no_utf8(raw: bytes) -> None:
     counted = _native.count_tokens(texts_of([raw]), 0, 1, Tokens().native())
     words = list(Vocabulary(counted[3], counted[4]))
     replaced = raw.decode("utf-8", "replace")
-    assert words == sorted(set(Tokens().cut(replaced)))
+    assert words == sorted(set(Tokens().tokenise(replaced)))
 
 
 def test_a_very_long_document() -> None:

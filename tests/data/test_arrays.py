@@ -195,7 +195,7 @@ def test_integers_are_used_as_they_are(dtype):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_holes_among_floats_are_missing_codes(n_jobs):
+def test_missing_values_among_floats_are_missing_codes(n_jobs):
     codes, n_levels = ordinal_codes(np.array([[0.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]), True, n_jobs)
     assert_array_equal(codes, [[0, -1], [-1, -1], [3, -1]])
     assert_array_equal(n_levels, [4, 0])

@@ -10,13 +10,13 @@ import pytest
 from tallybayes.data import datasets
 
 
-def test_the_penguins_are_all_there_with_their_holes() -> None:
+def test_the_penguins_are_all_there_with_their_missing_values() -> None:
     birds = datasets.penguins()
     assert {len(values) for values in birds.values()} == {344}
     assert Counter(birds["species"]) == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
-    holes = {name: values.count(None) for name, values in birds.items()}
+    n_missing = {name: values.count(None) for name, values in birds.items()}
     measured = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
-    assert holes == {"species": 0, "island": 0, **dict.fromkeys(measured, 2), "sex": 11, "year": 0}
+    assert n_missing == {"species": 0, "island": 0, **dict.fromkeys(measured, 2), "sex": 11, "year": 0}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_what_a_caller_does_to_the_table_is_his_own(load) -> None:
 
 
 def test_the_penguins_come_with_their_source() -> None:
-    told = (files("tallybayes") / "data" / "README.md").read_text()
-    assert "Gorman" in told
-    assert "CC0" in told
+    given = (files("tallybayes") / "data" / "README.md").read_text()
+    assert "Gorman" in given
+    assert "CC0" in given

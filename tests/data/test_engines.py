@@ -25,7 +25,7 @@ ROWS = pl.DataFrame(
 )
 
 
-def test_nan_is_a_hole_as_null_is():
+def test_nan_is_a_missing_value_as_null_is():
     tally = tallybayes.tally(ROWS.lazy(), target="y")
     np.testing.assert_array_equal(tally.blocks["gaussian"].summary.weight[:, 0], [1, 3])
     np.testing.assert_array_equal(tally.blocks["gaussian"].summary.mean[:, 0], [1, 16 / 3])

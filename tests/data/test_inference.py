@@ -7,7 +7,7 @@ import pytest
 from tallybayes.core.schema import Column
 from tallybayes.data.inference import (
     Profile,
-    as_told,
+    as_given,
     check_known,
     infer,
     kind_for,
@@ -24,13 +24,13 @@ def test_more_than_twenty_different_words_and_nothing_else_are_an_identifier(n: 
     assert infer(Profile("x", "text", n, 0, WORDS[:n])).kind == kind
 
 
-def test_holes_do_not_make_an_identifier_a_category() -> None:
+def test_missing_values_do_not_make_an_identifier_a_category() -> None:
     """Every row that has a name has its own."""
     assert infer(Profile("x", "text", 30, 9, WORDS)).kind == "ignored"
     assert infer(Profile("x", "text", 30, 8, WORDS)).kind == "category"  # one word twice
 
 
-def test_what_may_go_on_is_judged_by_its_type_alone() -> None:
+def test_what_may_go_on_is_evaluated_by_its_type_alone() -> None:
     """The first rows of a stream may all differ, count up or be 0 and 1; the next may not."""
     profiles = [
         Profile("x", "text", 21, 0, WORDS),
@@ -69,22 +69,22 @@ def test_without_a_value_there_is_nothing_to_go_by(storage) -> None:
 
 @pytest.mark.parametrize("storage", ["date", "text", "other"])
 @pytest.mark.parametrize("kind", ["numeric", "count"])
-def test_what_is_no_number_cannot_be_told_to_be_one(storage, kind) -> None:
+def test_what_is_no_number_cannot_be_given_to_be_one(storage, kind) -> None:
     with pytest.raises(DataError, match=f"column 'x' .*cannot be {kind}.*kind={{'x': 'category'}}"):
-        as_told(Profile("x", storage, 3, 0, ("a",) if storage == "text" else None), kind)
+        as_given(Profile("x", storage, 3, 0, ("a",) if storage == "text" else None), kind)
 
 
-def test_a_column_without_a_value_can_be_told_to_be_anything() -> None:
+def test_a_column_without_a_value_can_be_given_to_be_anything() -> None:
     for kind in ("numeric", "count", "category", "boolean"):
-        assert as_told(Profile("x", "empty", 3, 3), kind).kind == kind
+        assert as_given(Profile("x", "empty", 3, 3), kind).kind == kind
 
 
-def test_holes_are_told_in_the_reason() -> None:
-    assert as_told(Profile("x", "number", 3000, 1200), "numeric").reason == "as told, 1,200 missing"
-    assert as_told(Profile("x", "text", 3, 1, ("a", "b")), "category").reason == "as told, 2 levels, 1 missing"
+def test_missing_values_are_given_in_the_reason() -> None:
+    assert as_given(Profile("x", "number", 3000, 1200), "numeric").reason == "as given, 1,200 missing"
+    assert as_given(Profile("x", "text", 3, 1, ("a", "b")), "category").reason == "as given, 2 levels, 1 missing"
 
 
-def test_large_whole_numbers_are_told_to_the_last_digit() -> None:
+def test_large_whole_numbers_are_given_to_the_last_digit() -> None:
     reach = infer(Profile("fnlwgt", "integer", 9, 0, low=12285.0, high=1484705.0))
     assert (reach.reason, reach.whole) == ("whole numbers from 12285 to 1484705", True)
     assert infer(Profile("x", "number", 9, 0, low=0.5, high=1e300)).reason == "numbers from 0.5 to 1e+300"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tallybayes.core.batch import MISSING, UNSEEN
-from tallybayes.data.labels import SAMPLE, distinct, encode, encode_labels, factorise, is_hole
+from tallybayes.data.labels import SAMPLE, distinct, encode, encode_labels, factorise, is_missing
 from tallybayes.errors import DataError
 
 VALUES = {
@@ -61,16 +61,16 @@ def test_integers_of_every_width_are_coded_alike(values, dtype):
     ],
     ids=str,
 )
-def test_holes_and_unknown_values_have_codes_of_their_own(values, levels, codes):
+def test_missing_values_and_unknown_values_have_codes_of_their_own(values, levels, codes):
     assert_array_equal(encode(values, levels), codes)
 
 
-def test_holes_are_no_levels():
+def test_missing_values_are_no_levels():
     assert distinct(np.array(["b", None, "a", float("nan")], dtype=object)).tolist() == ["a", "b"]
     assert distinct(np.array([2.0, np.nan, 1.0])).tolist() == [1.0, 2.0]
 
 
-def test_words_that_look_like_holes_are_words():
+def test_words_that_look_like_missing_values_are_words():
     words = np.array(["None", "NA", "nan", ""], dtype=object)
     assert len(distinct(words)) == 4
     assert encode(words, distinct(words)).min() >= 0
@@ -85,17 +85,17 @@ def test_long_columns_are_listed_by_object_and_by_value_alike(late):
     for cells_ in (cells, [*cells, late], [late, *cells]):
         values = np.array(cells_, dtype=object)
         levels, codes = factorise(values)
-        assert levels.tolist() == sorted({cell for cell in cells_ if not is_hole(cell)})
-        assert [levels[c] if c >= 0 else None for c in codes] == [None if is_hole(cell) else cell for cell in cells_]
+        assert levels.tolist() == sorted({cell for cell in cells_ if not is_missing(cell)})
+        assert [levels[c] if c >= 0 else None for c in codes] == [None if is_missing(cell) else cell for cell in cells_]
         strided, again = factorise(np.repeat(values, 2)[::2])
         assert_array_equal(strided, levels)
         assert_array_equal(again, codes)
 
 
-def test_holes_of_every_kind():
+def test_missing_values_of_every_kind():
     pandas = pytest.importorskip("pandas")
-    assert all(map(is_hole, (None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pandas.NA, pandas.NaT)))
-    assert not any(map(is_hole, (0, "", False, "nan", 0.0)))
+    assert all(map(is_missing, (None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pandas.NA, pandas.NaT)))
+    assert not any(map(is_missing, (0, "", False, "nan", 0.0)))
 
 
 # ---------------------------------------------------------------------------------------------- class labels

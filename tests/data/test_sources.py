@@ -36,22 +36,25 @@ def assert_same_tally(got: Tally, want: Tally) -> None:
 
 
 def table(n: int = 500, seed: int = 0) -> pl.DataFrame:
-    """Every kind of column, with holes: one frame for all formats."""
+    """Every kind of column, with missing values: one frame for all formats."""
     rng = np.random.default_rng(seed)
     label = rng.integers(3, size=n)
 
-    def holes(values: Any, share: float = 0.1) -> list[Any]:
-        return [None if hole else v for v, hole in zip(values.tolist(), rng.random(n) < share, strict=True)]
+    def with_missing(values: Any, share: float = 0.1) -> list[Any]:
+        return [
+            None if missing_value else v
+            for v, missing_value in zip(values.tolist(), rng.random(n) < share, strict=True)
+        ]
 
     return pl.DataFrame(
         {
             "row": range(n),
-            "far": holes(1e8 + rng.normal(size=n) + label),
+            "far": with_missing(1e8 + rng.normal(size=n) + label),
             "near": (rng.normal(size=n) * 1e-3).tolist(),
-            "whole": pl.Series(holes(rng.integers(-5, 90, size=n)), dtype=pl.Int16),
+            "whole": pl.Series(with_missing(rng.integers(-5, 90, size=n)), dtype=pl.Int16),
             "zero_one": (rng.random(n) < 0.3 + 0.2 * label).astype(int).tolist(),
             "events": rng.poisson(2 + label).tolist(),
-            "word": holes(np.array(["ja", "nein", "None", 'ö, "q"', "a\nb"])[rng.integers(5, size=n)]),
+            "word": with_missing(np.array(["ja", "nein", "None", 'ö, "q"', "a\nb"])[rng.integers(5, size=n)]),
             "name": [f"n{i}" for i in range(n)],
             "constant": ["same"] * n,
             "nothing": pl.Series([None] * n, dtype=pl.String),
@@ -92,12 +95,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_gives_the_tally_of_the_frame(name: str, options: str, tmp_path: Path) -> None:
-    frame, told = table(), OPTIONS[options]
+    frame, given = table(), OPTIONS[options]
     path = write(frame, tmp_path / name)
-    from_frame = NaiveBayes(classical=True, **told).fit(frame, target="label")
-    from_file = NaiveBayes(classical=True, **told).fit(path, target="label")
+    from_frame = NaiveBayes(classical=True, **given).fit(frame, target="label")
+    from_file = NaiveBayes(classical=True, **given).fit(path, target="label")
     assert_same_tally(from_file.tally_, from_frame.tally_)
-    assert_same_tally(tallybayes.tally(path, target="label", **told), from_frame.tally_)
+    assert_same_tally(tallybayes.tally(path, target="label", **given), from_frame.tally_)
     assert str(from_file.schema_) == str(from_frame.schema_)
     np.testing.assert_allclose(
         from_file.predict_proba(frame), from_frame.predict_proba(frame), rtol=1e-7
@@ -268,7 +271,7 @@ def test_more_files_of_a_known_schema(tmp_path: Path) -> None:
     assert source.facts.class_rows == tuple(more.class_weight)
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_given(tmp_path: Path) -> None:
     path = write(table(2000).with_columns(w=pl.lit(1.0)), tmp_path / "d.parquet")
     shares: list[float] = []
     tally_file(path, "label", weight="w", progress=shares.append)
@@ -441,9 +444,9 @@ def test_which_answers_are_written(tmp_path: Path) -> None:
     reluctant = made(beside=False, least={"top": 0.9})["prediction"].to_list()
     assert [k == "top" for k in reluctant] == (p[:, 2] >= 0.9).tolist()
     reasons = made(beside=False, reasons=2)["reasons"].to_list()
-    told = model.explain(frame[:1].to_dicts()[0])
-    assert reasons[0].startswith(f"{told.evidence[0].column} = ")
-    assert f"{told.evidence[0].log_odds:+.2f}" in reasons[0]
+    explained = model.explain(frame[:1].to_dicts()[0])
+    assert reasons[0].startswith(f"{explained.evidence[0].column} = ")
+    assert f"{explained.evidence[0].log_odds:+.2f}" in reasons[0]
     assert all(line.count(";") <= 1 for line in reasons)
     with pytest.raises(SettingError, match="between 0 and 1"):
         made(threshold=1.5)

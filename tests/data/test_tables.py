@@ -97,7 +97,7 @@ PLACES = {"gaussian": [0, 2], "categorical": [1, 3]}
 
 
 @every_form
-def test_columns_go_to_their_blocks_and_absent_ones_are_holes(make: Any) -> None:
+def test_columns_go_to_their_blocks_and_absent_ones_are_missing_values(make: Any) -> None:
     batch = TableBatch(SCHEMA, read_table(make(X)), PLACES, Labels.hard(np.array([0, 1, 1, 0], dtype=np.int32)))
     part = batch.rows(1, 4)
     np.testing.assert_array_equal(part.blocks["gaussian"].x, [[2.5, np.nan], [np.nan, np.nan], [4.5, np.nan]])

@@ -43,8 +43,8 @@ def test_what_the_cells_are(make: Any, cells: Any, storage: str, n_missing: int)
 
 
 @every_form
-def test_holes_alone_are_neither_words_nor_numbers(make: Any) -> None:
-    """A column that is all holes in one batch fits whatever the model took it for."""
+def test_missing_values_alone_are_neither_words_nor_numbers(make: Any) -> None:
+    """A column that is all missing values in one batch fits whatever the model took it for."""
     found = values_of(make, [None, None])
     assert (found.n_missing, found.distinct()) == (2, ())
     assert found.codes(0, 2, ("a", "b")).tolist() == [MISSING, MISSING]
@@ -52,7 +52,7 @@ def test_holes_alone_are_neither_words_nor_numbers(make: Any) -> None:
 
 
 @every_frame
-def test_nan_is_a_hole_as_null_is(make: Any) -> None:
+def test_nan_is_a_missing_value_as_null_is(make: Any) -> None:
     """Polars and PyArrow keep them apart."""
     found = values_of(make, [1.0, float("nan"), None, 2.0])
     assert found.n_missing == 2
@@ -63,10 +63,10 @@ def test_nan_is_a_hole_as_null_is(make: Any) -> None:
 @every_form
 @pytest.mark.parametrize("levels", [("b", "a"), ("b", "a", None)], ids=str)
 def test_codes_are_places_among_the_levels(make: Any, levels: Any) -> None:
-    """Levels keep their order; a hole has its own code only where missing is a level."""
+    """Levels keep their order; a missing value has its own code only where missing is a level."""
     found = values_of(make, ["a", None, "b", "z", "", "a"])
-    hole = 2 if None in levels else MISSING
-    assert found.codes(0, 6, levels).tolist() == [1, hole, 0, UNSEEN, UNSEEN, 1]
+    missing_value = 2 if None in levels else MISSING
+    assert found.codes(0, 6, levels).tolist() == [1, missing_value, 0, UNSEEN, UNSEEN, 1]
     assert found.codes(2, 5, levels).tolist() == [0, UNSEEN, UNSEEN]
     assert found.codes(0, 6, levels).dtype == np.int32
     assert found.codes(0, 6, ()).tolist() == [UNSEEN, MISSING, UNSEEN, UNSEEN, UNSEEN, UNSEEN]
@@ -135,7 +135,7 @@ def test_labels_come_out_as_they_are(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [pd.Series, pl.Series])
-def test_numbers_without_holes_are_not_copied(make: Any) -> None:
+def test_numbers_without_missing_values_are_not_copied(make: Any) -> None:
     native = make(np.arange(5.0))
     found = SeriesValues(nw.from_native(native, series_only=True)).numbers(1, 4)
     assert np.shares_memory(found, native.to_numpy())
@@ -180,7 +180,7 @@ def test_text_of_polars_in_every_dress(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("cells", [["a", None], ("a", float("nan")), np.array(["a", None], dtype=object)], ids=str)
-def test_holes_among_words_do_not_become_words(cells: Any) -> None:
+def test_missing_values_among_words_do_not_become_words(cells: Any) -> None:
     """NumPy would make the words "None" and "nan" of them."""
     found = ArrayValues(cells)
     assert (found.storage, found.n_missing, found.distinct()) == ("text", 1, ("a",))

@@ -22,7 +22,7 @@ PRINTED = {
     "10_clusters.py": "  1: 123 Gentoo",
     "11_discriminant.py": "Two sites add up to the whole: True",
     "14_texts.py": "  P(delivery) 0.56 → 1.00 → 0.56; 'hedge' is known: False",
-    "13_weights.py": "weighed, pairs     0.8137    0.4107  0.0201",
+    "13_weights.py": "weighted, pairs    0.8137    0.4107  0.0201",
     "15_mail.py": "on disk: Tally(25 rows; ham: 13, spam: 12; 1 column)",
     "gallery/plot_1_linear_and_quadratic.py": "the same as a logistic function: True",
     "gallery/plot_2_logistic_regression.py": (

@@ -34,9 +34,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "spam" / "notes.pdf").write_bytes(b"%PDF-1.4 \x00")
     found = mail("train", "--spam", place / "spam", "--ham", place / "ham", "-o", place / "mail.tally")
     assert found.returncode == 0, found.stderr
-    told = found.stdout.decode()
-    assert "tokens of 60 spam and 60 ham; performance by leave-one-out:" in told
-    assert "recall" in told
+    printed = found.stdout.decode()
+    assert "tokens of 60 spam and 60 ham; performance by leave-one-out:" in printed
+    assert "recall" in printed
     assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is not a message; skipped\n"
     return place
 
@@ -53,7 +53,7 @@ NEW_SPAM, NEW_HAM = letter("spam", 500), letter("ham", 500)
 @pytest.mark.parametrize(
     ("raw", "verdict", "code"), [(NEW_SPAM, "spam", 0), (NEW_HAM, "ham", 1), (b"To: nobody\n\naardvark\n", "unsure", 2)]
 )
-def test_a_message_from_a_pipe_is_told_by_word_and_by_exit_code(
+def test_a_message_from_a_pipe_is_given_by_word_and_by_exit_code(
     home: Path, raw: bytes, verdict: str, code: int
 ) -> None:
     found = mail("classify", "--json", given=raw, TALLYBAYES_MAIL=str(home / "mail.tally"))
@@ -84,7 +84,7 @@ def test_the_header_is_all_that_is_added(home: Path, name: str) -> None:
     assert rest == raw
 
 
-def test_the_exit_code_goes_with_the_header_unless_told_otherwise(home: Path) -> None:
+def test_the_exit_code_goes_with_the_header_by_default(home: Path) -> None:
     found = mail("classify", "-d", home / "mail.tally", "--header", given=NEW_HAM)
     assert found.returncode == 1
     assert found.stdout.startswith(b"X-Tallybayes: ham 0.0")

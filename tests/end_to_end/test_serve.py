@@ -103,7 +103,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
         assert message in run.stderr
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_announced(
+def test_a_port_that_is_taken_is_given_before_anything_is_announced(
     port: int, fitted: NaiveBayes, tmp_path: Path
 ) -> None:
     fitted.save(tmp_path / "penguins.tally")

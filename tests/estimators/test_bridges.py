@@ -76,11 +76,11 @@ def test_a_classifier_without_labels_is_a_mixture(seed: int) -> None:
         "colour": np.array(["red", "blue"])[np.where(rng.random(500) < 0.2, 1 - y, y)].tolist(),
     }
     steps = {"tol": 1e-9, "max_iter": 1000}
-    told = np.full(500, None, dtype=object)
-    told[np.argmin(table["size"])], told[np.argmax(table["size"])] = "small", "large"
-    weight = np.where([label is None for label in told], 1.0, 1e-6)
+    given = np.full(500, None, dtype=object)
+    given[np.argmin(table["size"])], given[np.argmax(table["size"])] = "small", "large"
+    weight = np.where([label is None for label in given], 1.0, 1e-6)
     mixture = NaiveBayesMixture(2, estimator=NaiveBayes(), random_state=0, **steps).fit(table, sample_weight=weight)
-    model = NaiveBayes(unlabelled="em", em=EM(**steps)).fit(table, told, weight)
+    model = NaiveBayes(unlabelled="em", em=EM(**steps)).fit(table, given, weight)
     assert model.log_likelihood_path_[-1] == pytest.approx(mixture.log_likelihood_path_[-1], rel=1e-6)
     heavier = model.classes_[np.argmax(model.class_count_)]
     assert ((model.predict(table) == heavier) == (mixture.labels_ == 0)).all()

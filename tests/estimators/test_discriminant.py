@@ -22,7 +22,7 @@ every_form = pytest.mark.parametrize("covariance", FORMS)
 every_data = pytest.mark.parametrize("load", [load_iris, load_wine])
 
 
-def holed(seed: int = 0) -> tuple[Any, Any]:
+def with_missing(seed: int = 0) -> tuple[Any, Any]:
     x, y = load_iris(return_X_y=True)
     x = x.copy()
     x[np.random.default_rng(seed).random(x.shape) < 0.15] = np.nan
@@ -65,7 +65,7 @@ def test_diagonal_is_naive(load: Any) -> None:
 
 @pytest.mark.parametrize("covariance", ["shared", "full"])
 def test_densities_are_scipys_with_missing_columns_integrated_out(covariance: Any) -> None:
-    x, y = holed()
+    x, y = with_missing()
     model = GaussianDiscriminant(covariance=covariance).fit(x, y)
     score = model.predict_joint_log_proba(x) - model.model_.log_prior
     for i in (0, 7, 60, 149):
@@ -77,7 +77,7 @@ def test_densities_are_scipys_with_missing_columns_integrated_out(covariance: An
 
 
 def test_matrices_are_pairwise_complete() -> None:
-    x, y = holed()
+    x, y = with_missing()
     model = GaussianDiscriminant(covariance="full").fit(x, y)
     own = x[y == 1]
     both = ~np.isnan(own[:, 0]) & ~np.isnan(own[:, 2])
@@ -111,9 +111,9 @@ def test_directions_are_those_of_linear_discriminant_analysis(load: Any) -> None
     within = sum((y == k).mean() * np.cov(mine[y == k], rowvar=False, bias=True) for k in range(3))
     np.testing.assert_allclose(within, np.eye(2), atol=1e-9)
     assert list(ours.get_feature_names_out()) == ["gaussiandiscriminant0", "gaussiandiscriminant1"]
-    hole = x[:1].copy()
-    hole[0, 0] = np.nan
-    assert np.isfinite(ours.transform(hole)).all()
+    missing_value = x[:1].copy()
+    missing_value[0, 0] = np.nan
+    assert np.isfinite(ours.transform(missing_value)).all()
 
 
 # ---------------------------------------------------------------------------------------------- the linear view
@@ -137,7 +137,7 @@ def test_coefficients_give_the_log_odds() -> None:
 @pytest.mark.parametrize("shrinkage", [None, 0.3, "auto"])
 @pytest.mark.parametrize("missing", [False, True])
 def test_leave_one_out_is_refitting(covariance: Any, shrinkage: Any, missing: bool) -> None:
-    x, y = holed() if missing else load_iris(return_X_y=True)
+    x, y = with_missing() if missing else load_iris(return_X_y=True)
     weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 150)
     model = GaussianDiscriminant(covariance=covariance, shrinkage=shrinkage).fit(x, y, weight)
     found = model.leave_one_out(x, y, weight)
@@ -156,7 +156,7 @@ def test_leave_one_out_needs_learned_rows() -> None:
 @every_form
 @pytest.mark.parametrize("missing", [False, True])
 def test_batches_sums_and_unlearning(covariance: Any, missing: bool) -> None:
-    x, y = holed() if missing else load_iris(return_X_y=True)
+    x, y = with_missing() if missing else load_iris(return_X_y=True)
     whole = GaussianDiscriminant(covariance=covariance).fit(x, y)
     parts = np.array_split(np.random.default_rng(0).permutation(150), 4)
     model = GaussianDiscriminant(covariance=covariance)
@@ -188,7 +188,7 @@ def test_units_make_no_difference(covariance: Any) -> None:
 
 @every_form
 def test_contributions_add_up(covariance: Any) -> None:
-    x, y = holed()
+    x, y = with_missing()
     model = GaussianDiscriminant(covariance=covariance).fit(x, y)
     found = model.contributions(x).sum(axis=2) + model.model_.log_prior
     np.testing.assert_allclose(found, model.predict_joint_log_proba(x), rtol=1e-9)
@@ -230,8 +230,8 @@ def test_rows_without_labels_are_learned() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     x = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], size=600) + 1.2 * np.array([[0, 0], [1, -1]])[y]
-    told = np.where(np.arange(600) < 12, y, -1)
-    few, model = (GaussianDiscriminant(unlabelled=mode).fit(x, told) for mode in ("ignore", "em"))
+    given = np.where(np.arange(600) < 12, y, -1)
+    few, model = (GaussianDiscriminant(unlabelled=mode).fit(x, given) for mode in ("ignore", "em"))
     assert model.score(x, y) > 0.95
     assert model.score(x, y) >= few.score(x, y)
     assert (np.diff(model.log_likelihood_path_) >= 0).all()
@@ -308,7 +308,7 @@ def test_bad_settings_are_named(params: dict[str, Any]) -> None:
 
 
 def test_a_model_is_kept_whole() -> None:
-    x, y = holed()
+    x, y = with_missing()
     model = GaussianDiscriminant(covariance="full").fit(x, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(x), model.predict_proba(x))

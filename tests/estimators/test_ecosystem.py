@@ -142,7 +142,7 @@ def test_text_pipeline() -> None:
     assert model.predict(["free lunch money"]).tolist() == ["spam"]
 
 
-def test_encoder_pipeline_passes_unknown_categories_as_holes() -> None:
+def test_encoder_pipeline_passes_unknown_categories_as_missing_values() -> None:
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     model = make_pipeline(encoder, tallybayes.CategoricalNB())
     model.fit([["red"], ["red"], ["blue"]], ["warm", "warm", "cold"])
@@ -280,15 +280,15 @@ def test_set_output_in_a_pipeline(library: str) -> None:
 
 
 @every_estimator
-def test_columns_with_holes_in_a_frame(kind: Kind) -> None:
+def test_columns_with_missing_values_in_a_frame(kind: Kind) -> None:
     x, y = kind.data()
     frame = pd.DataFrame(x, columns=NAMES).astype("Float64")
     frame.loc[3, "b"] = pd.NA
     if kind.ours().__sklearn_tags__().input_tags.allow_nan:
-        holed = np.array(x, dtype=float)
-        holed[3, 1] = np.nan
+        with_missing = np.array(x, dtype=float)
+        with_missing[3, 1] = np.nan
         np.testing.assert_array_equal(
-            kind.ours().fit(frame, y).predict_proba(frame), kind.ours().fit(holed, y).predict_proba(holed)
+            kind.ours().fit(frame, y).predict_proba(frame), kind.ours().fit(with_missing, y).predict_proba(with_missing)
         )
     else:
         with pytest.raises(ValueError, match="column 'b' holds NaN"):

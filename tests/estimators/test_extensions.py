@@ -36,11 +36,11 @@ from .matrices import (
     every_sparse,
 )
 
-every_hole = each(GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON)  # a bag of words has no holes
+all_missing = each(GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON)  # a bag of words has no missing values
 every_prior = every_generative  # complement weights use no prior
 
 
-def with_holes(x: Any, share: float = 0.2) -> Any:
+def with_missing_values(x: Any, share: float = 0.2) -> Any:
     return np.where(np.random.default_rng(9).random(x.shape) < share, np.nan, x)
 
 
@@ -54,25 +54,25 @@ def assert_same_model(ours: Any, other: Any, x: Any, tolerance: float = 1e-10) -
 # ---------------------------------------------------------------------------------------------- missing values
 
 
-@every_hole
-def test_a_hole_is_no_evidence_at_prediction(kind: Kind) -> None:
+@all_missing
+def test_a_missing_value_is_no_evidence_at_prediction(kind: Kind) -> None:
     x, y = kind.data()
     model = kind.ours().fit(x, y)
-    holed = np.array(x, dtype=float)
-    holed[:, 1] = np.nan
+    with_missing = np.array(x, dtype=float)
+    with_missing[:, 1] = np.nan
     without = model.predict_joint_log_proba(x) - model.contributions(x)[:, :, 1]
-    np.testing.assert_allclose(model.predict_joint_log_proba(holed), without, rtol=1e-10)
+    np.testing.assert_allclose(model.predict_joint_log_proba(with_missing), without, rtol=1e-10)
 
 
-@every_hole
-def test_a_hole_is_no_evidence_in_training(kind: Kind) -> None:
+@all_missing
+def test_a_missing_value_is_no_evidence_in_training(kind: Kind) -> None:
     """Each column is learned from the rows that have it, as if it were the only column."""
     x, y = kind.data()
-    holed = with_holes(x)
+    with_missing = with_missing_values(x)
     params = {"var_smoothing": 0.0} if kind is GAUSSIAN else {}
-    model = kind.ours(**params).fit(holed, y)
+    model = kind.ours(**params).fit(with_missing, y)
     for j in range(x.shape[1]):
-        has = ~np.isnan(holed[:, j])
+        has = ~np.isnan(with_missing[:, j])
         alone = kind.ours(**params).fit(x[has][:, [j]], y[has])
         np.testing.assert_allclose(model.contributions(x)[:, :, j], alone.contributions(x[:, [j]])[:, :, 0], rtol=1e-10)
     np.testing.assert_array_equal(model.class_count_, np.bincount(y))  # but the prior counts every row
@@ -80,7 +80,7 @@ def test_a_hole_is_no_evidence_in_training(kind: Kind) -> None:
 
 @each(MULTINOMIAL, COMPLEMENT)
 @pytest.mark.parametrize("method", ["fit", "predict"])
-def test_a_bag_of_words_has_no_holes(kind: Kind, method: str) -> None:
+def test_a_bag_of_words_has_no_missing_values(kind: Kind, method: str) -> None:
     x, y = kind.data()
     model = kind.ours().fit(x, y)
     x[3, 2] = np.nan
@@ -89,7 +89,7 @@ def test_a_bag_of_words_has_no_holes(kind: Kind, method: str) -> None:
 
 
 @each(BERNOULLI, POISSON)
-def test_a_sparse_matrix_has_no_holes(kind: Kind) -> None:
+def test_a_sparse_matrix_has_no_missing_values(kind: Kind) -> None:
     x, y = kind.data()
     x[3, 2] = np.nan
     with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 3\)"):
@@ -102,9 +102,9 @@ def test_a_sparse_matrix_has_no_holes(kind: Kind) -> None:
 def test_an_unseen_category_is_no_evidence() -> None:
     x, y = CATEGORICAL.data()
     model = tallybayes.CategoricalNB().fit(x, y)
-    row, holed = x[:1].copy(), x[:1].astype(float)
-    row[0, 1], holed[0, 1] = 40, np.nan
-    np.testing.assert_array_equal(model.predict_proba(row), model.predict_proba(holed))
+    row, with_missing = x[:1].copy(), x[:1].astype(float)
+    row[0, 1], with_missing[0, 1] = 40, np.nan
+    np.testing.assert_array_equal(model.predict_proba(row), model.predict_proba(with_missing))
 
 
 def test_an_unseen_category_may_take_the_mass_of_the_smoothing() -> None:
@@ -160,12 +160,12 @@ def test_unlearned_rows_might_never_have_been_there(kind: Kind) -> None:
     assert_same_model(model, kind.ours().fit(x[30:], y[30:], sample_weight=weight[30:]), x)
 
 
-@every_hole
-def test_unlearning_rows_with_holes(kind: Kind) -> None:
+@all_missing
+def test_unlearning_rows_with_missing_values(kind: Kind) -> None:
     x, y = kind.data()
-    holed = with_holes(x)
-    model = kind.ours().fit(holed, y).unlearn(holed[:30], y[:30])
-    assert_same_model(model, kind.ours().fit(holed[30:], y[30:]), holed)
+    with_missing = with_missing_values(x)
+    model = kind.ours().fit(with_missing, y).unlearn(with_missing[:30], y[:30])
+    assert_same_model(model, kind.ours().fit(with_missing[30:], y[30:]), with_missing)
 
 
 @every_estimator
@@ -335,13 +335,13 @@ def test_leave_one_out_equals_refitting_with_scikit_learn(kind: Kind) -> None:
         np.testing.assert_allclose(closed[row], peer.predict_log_proba(x[[row]])[0], rtol=1e-8, atol=1e-8)
 
 
-@every_hole
-def test_leave_one_out_of_rows_with_holes(kind: Kind) -> None:
+@all_missing
+def test_leave_one_out_of_rows_with_missing_values(kind: Kind) -> None:
     x, y = kind.data(n=24)
-    holed, weight = with_holes(x), np.ones(len(y))
+    with_missing, weight = with_missing_values(x), np.ones(len(y))
     params: dict[str, Any] = {"min_categories": [2, 3, 4, 5, 6]} if kind is CATEGORICAL else {}
-    closed = kind.ours(**params).fit(holed, y).leave_one_out(holed, y)
-    refitted = [really_left_out(kind, params, holed, y, weight, row) for row in range(len(y))]
+    closed = kind.ours(**params).fit(with_missing, y).leave_one_out(with_missing, y)
+    refitted = [really_left_out(kind, params, with_missing, y, weight, row) for row in range(len(y))]
     np.testing.assert_allclose(closed, refitted, rtol=1e-8, atol=1e-8)
 
 
@@ -414,9 +414,9 @@ def test_auto_of_sparse_rows(kind: Kind) -> None:
 
 
 @each(BERNOULLI, CATEGORICAL, POISSON)
-def test_auto_of_rows_with_holes(kind: Kind) -> None:
+def test_auto_of_rows_with_missing_values(kind: Kind) -> None:
     x, y = kind.data(n=60, d=12)
-    assert 1e-6 <= kind.ours(alpha="auto").fit(with_holes(x), y).alpha_ <= 1e3
+    assert 1e-6 <= kind.ours(alpha="auto").fit(with_missing_values(x), y).alpha_ <= 1e3
 
 
 @every_smoothed
@@ -426,7 +426,7 @@ def test_auto_needs_all_rows_at_once(kind: Kind) -> None:
     assert not hasattr(auto, "partial_fit")
     with pytest.raises(AttributeError) as refused:
         auto.partial_fit(x, y, classes=[0, 1, 2])
-    assert "alpha='auto' looks at all rows at once" in str(refused.value.__cause__)
+    assert "alpha='auto' needs all rows at once" in str(refused.value.__cause__)
 
 
 @every_smoothed
@@ -579,7 +579,7 @@ def test_number_of_joint_parameters_is_exact_however_large() -> None:
 @every_estimator
 def test_contributions_add_up_to_the_joint(kind: Kind) -> None:
     x, y = kind.data()
-    x = with_holes(x) if kind in (GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON) else x
+    x = with_missing_values(x) if kind in (GAUSSIAN, BERNOULLI, CATEGORICAL, POISSON) else x
     model = kind.ours().fit(x, y)
     parts = model.contributions(x)
     assert parts.shape == (len(y), 3, 5)
@@ -895,7 +895,7 @@ def test_each_parameter_changes_the_answer(kind: Kind, change: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("change", [{"class_prior": [0.1, 0.2, 0.7]}, {"fit_prior": False}, {"prior_alpha": 50.0}])
-def test_the_prior_of_complement_weights_is_only_told(change: dict[str, Any]) -> None:
+def test_the_prior_of_complement_weights_is_only_given(change: dict[str, Any]) -> None:
     x, y = COMPLEMENT.data()
     y[:30] = 0
     plain, changed = tallybayes.ComplementNB().fit(x, y), tallybayes.ComplementNB(**change).fit(x, y)
@@ -918,9 +918,9 @@ def test_every_parameter_is_tested() -> None:
     tested = {(kind.name, name) for kind, change in CHANGES for name in change}
     for kind in ALL:
         for name in kind.ours().get_params():
-            told = kind is COMPLEMENT and name in ("class_prior", "fit_prior", "prior_alpha")
+            given = kind is COMPLEMENT and name in ("class_prior", "fit_prior", "prior_alpha")
             elsewhere = name in ("n_jobs", "force_alpha") or name in Fitted._shared_constraints
-            assert (kind.name, name) in tested or elsewhere or told, (kind.name, name)
+            assert (kind.name, name) in tested or elsewhere or given, (kind.name, name)
 
 
 @every_estimator

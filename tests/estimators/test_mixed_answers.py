@@ -130,7 +130,7 @@ def test_an_explanation_against_a_named_class(model: NaiveBayes, against: str) -
     assert found.total == pytest.approx(joint[found.label] - joint[against])
 
 
-def test_a_row_may_be_told_in_part_and_in_any_form(model: NaiveBayes) -> None:
+def test_a_row_may_be_given_in_part_and_in_any_form(model: NaiveBayes) -> None:
     row = {"body_mass_g": 5000, "island": "Biscoe"}
     found = model.explain(row)
     rest = {name: [None] for name in model.schema_.names if name not in row}
@@ -189,8 +189,8 @@ def test_a_calibrated_model_explains_with_the_raw_evidence_and_the_honest_poster
 
 def test_score_samples_finds_the_row_unlike_the_others(model: NaiveBayes) -> None:
     x = birds()[0]
-    strange = {**taken(x, [0]), "body_mass_g": [9000.0]}
-    assert model.score_samples(strange)[0] < model.score_samples(x).min()
+    unusual = {**taken(x, [0]), "body_mass_g": [9000.0]}
+    assert model.score_samples(unusual)[0] < model.score_samples(x).min()
     np.testing.assert_allclose(model.score_samples(x), logsumexp(model.predict_joint_log_proba(x), axis=1))
 
 
@@ -212,13 +212,13 @@ def test_log_likelihood_weighs_the_rows(model: NaiveBayes) -> None:
     assert model.log_likelihood(x, y, weight) == pytest.approx((weight * own).sum())
 
 
-@pytest.mark.parametrize("strange", ["A", "Dz", "Zealand"])
+@pytest.mark.parametrize("unusual", ["A", "Dz", "Zealand"])
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])
-def test_levels_never_seen_do_not_shift_the_others(strange: str, unseen: Any) -> None:
+def test_levels_never_seen_do_not_shift_the_others(unusual: str, unseen: Any) -> None:
     """A level that sorts before the known ones must not give its neighbours another one's probability."""
     x, y = birds()
     fitted = NaiveBayes(classical=True, unseen=unseen).fit(x, y)
-    asked = {**x, "island": [strange, *x["island"][1:]]}
+    asked = {**x, "island": [unusual, *x["island"][1:]]}
     codes, rows = np.searchsorted(fitted.classes_, y), np.arange(344)
     own = fitted.predict_joint_log_proba(asked)[rows, codes]
     assert fitted.log_likelihood(asked, y) == pytest.approx(own.sum())
@@ -227,14 +227,14 @@ def test_levels_never_seen_do_not_shift_the_others(strange: str, unseen: Any) ->
     assert tested.accuracy.value == pytest.approx((fitted.predict(asked) == y).mean())
 
 
-@pytest.mark.parametrize("strange", ["Atlantis", "Zealand"])
+@pytest.mark.parametrize("unusual", ["Atlantis", "Zealand"])
 @pytest.mark.parametrize("min_count", [0, 2])
-def test_a_level_never_learned_cannot_be_left_out(strange: str, min_count: float) -> None:
+def test_a_level_never_learned_cannot_be_left_out(unusual: str, min_count: float) -> None:
     """Least of all may it be taken for the level whose place it would sort into."""
     x, y = birds()
     fitted = NaiveBayes(classical=True, min_count=min_count).fit(x, y)
     with pytest.raises(UnlearnError):
-        fitted.leave_one_out({**taken(x, [20]), "island": [strange]}, y[20:21])
+        fitted.leave_one_out({**taken(x, [20]), "island": [unusual]}, y[20:21])
 
 
 # ---------------------------------------------------------------------------------------------- evaluation
@@ -264,7 +264,8 @@ def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> No
     table, species = birds()
     twice = pd.concat([pd.DataFrame(table)] * 2)
     with pytest.raises(
-        UnlearnError, match=r"class 'Adelie' have a weight of 304, .* learned 152.*judged with method='test'"
+        UnlearnError,
+        match=r"class 'Adelie' have a weight of 304, .* learned 152.*evaluate other rows with method='test'",
     ):
         model.evaluate(twice, [*species, *species], method="leave-one-out")
     assert model.evaluate(twice, [*species, *species], method="test").n_rows == 688
@@ -454,7 +455,7 @@ def test_whole_numbers_are_drawn_as_whole_numbers(make: Any) -> None:
     assert drawn["visits"].to_numpy().dtype.kind == "i"
 
 
-def test_whole_numbers_with_holes_and_in_arrays() -> None:
+def test_whole_numbers_with_missing_values_and_in_arrays() -> None:
     fitted = NaiveBayes().fit(pl.DataFrame({"n": [None, 2, 3, None, 4, 5]}), Y)
     drawn, _ = fitted.sample(200, random_state=0, missing=True)
     assert drawn["n"].dtype == pl.Int64
@@ -517,7 +518,7 @@ def test_cells_are_missing_on_request_as_often_as_in_training(make: Any) -> None
     assert NaiveBayes(classical=True).fit(full, ["no", "yes"] * 50).tally_.blocks["gaussian"].summary.weight.min() == 50
 
 
-def test_holes_drawn_for_polars_are_its_own() -> None:
+def test_missing_values_drawn_for_polars_are_its_own() -> None:
     """Polars knows null from NaN, and a missing number is null."""
     fitted = NaiveBayes(classical=True).fit(pl.DataFrame({"side": [None, 2.0, 3.0, None, 4.0, 5.0]}), Y)
     drawn, _ = fitted.sample(200, random_state=0, missing=True)
@@ -546,7 +547,7 @@ def test_pitfall_25_parameters_by_formula(model: NaiveBayes) -> None:
     assert shared.n_parameters_ == (k - 1) + k * sum(c - 1 for c in levels) + k * d + d
 
 
-def test_pitfall_25_levels_of_holes_and_counts_are_parameters_too() -> None:
+def test_pitfall_25_levels_of_missing_values_and_counts_are_parameters_too() -> None:
     x = {"city": ["a", None, "a", "b", "b", "b"], "visits": [1, 2, 3, 4, 5, 6]}
     fitted = NaiveBayes(classical=True, missing="level", kind={"visits": "count"}).fit(x, Y)
     assert fitted.n_parameters_ == 1 + 2 * (3 - 1) + 2 * 1

@@ -1,4 +1,4 @@
-"""How `NaiveBayes` learns: holes, rare and unseen levels, smoothing, priors, weights, batches, forgetting, sites."""
+"""How `NaiveBayes` learns: missing values, rare and unseen levels, smoothing, priors, weights, batches, unlearning."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def test_a_missing_number_always_says_nothing() -> None:
     np.testing.assert_allclose(model.predict_proba({"side": [None]}), [[0.5, 0.5]])
 
 
-def test_a_hole_that_training_had_none_of_takes_the_smoothing() -> None:
+def test_a_missing_value_that_training_had_none_of_takes_the_smoothing() -> None:
     model = NaiveBayes(classical=True, missing="level").fit({"city": CITY}, Y)
     np.testing.assert_allclose(table_of(model, "city", [None]), [[1 / 6, 1 / 6]])
 
 
 @pytest.mark.parametrize("value", ["yes", 7])
-def test_a_single_value_and_holes_are_two_levels_if_missing_is_one(value: Any) -> None:
+def test_a_single_value_and_missing_values_are_two_levels_if_missing_is_one(value: Any) -> None:
     """Whether a field was filled in at all is the evidence here."""
     x = {"smoker": [None, value, None, value, None, value], "side": SIDE}
     model = NaiveBayes(classical=True, missing="level", kind={"smoker": "category"} if value == 7 else None).fit(x, Y)
     np.testing.assert_allclose(table_of(model, "smoker", [value]), [[1 / 5, 4 / 5]])
 
 
-def test_the_level_of_holes_survives_a_new_level() -> None:
+def test_the_level_of_missing_values_survives_a_new_level() -> None:
     """no: hole, hole, c, d; yes: b, c: the hole stays what it was when d comes."""
     model = NaiveBayes(classical=True, missing="level").partial_fit(
         {"city": [None, "c", "b", None]}, ["no", "no", "yes", "no"]
@@ -99,7 +99,7 @@ def test_the_level_of_holes_survives_a_new_level() -> None:
     np.testing.assert_allclose(found, [[3 / 8, 1 / 6], [1 / 8, 2 / 6], [2 / 8, 2 / 6], [2 / 8, 1 / 6]])
 
 
-def test_the_level_of_holes_survives_the_union_of_sites() -> None:
+def test_the_level_of_missing_values_survives_the_union_of_sites() -> None:
     north = NaiveBayes(classical=True, missing="level").fit({"city": [None, "c", "b", None]}, ["no", "no", "yes", "no"])
     south = NaiveBayes(classical=True, missing="level").fit({"city": ["d", None, "e"]}, ["no", "yes", "yes"])
     whole = NaiveBayes(classical=True, missing="level").fit(
@@ -109,7 +109,7 @@ def test_the_level_of_holes_survives_the_union_of_sites() -> None:
     np.testing.assert_allclose(table_of(north + south, "city", cities), table_of(whole, "city", cities))
 
 
-def test_pitfall_22_a_column_told_to_be_numeric_without_a_value_is_noted() -> None:
+def test_pitfall_22_a_column_given_to_be_numeric_without_a_value_is_noted() -> None:
     with pytest.warns(ColumnWarning, match="no value at all in column 'x'"):
         NaiveBayes(classical=True, kind={"x": "numeric"}).fit({"x": [None] * 6, "side": SIDE}, Y)
 
@@ -222,7 +222,7 @@ def test_alpha_of_a_counted_column_counts(family: str) -> None:
     np.testing.assert_allclose(per_column.predict_joint_log_proba(x), same.predict_joint_log_proba(x))
 
 
-def test_auto_is_the_alpha_that_foretells_best() -> None:
+def test_auto_is_the_alpha_that_predicts_best() -> None:
     x, y = birds()
     model = NaiveBayes(classical=True, alpha="auto").fit(x, y)
     log_loss = {
@@ -244,7 +244,7 @@ def test_auto_without_categories_changes_nothing() -> None:
 @pytest.mark.parametrize("params", [{"alpha": "auto"}, {"calibration": "temperature"}], ids=str)
 def test_what_looks_at_all_rows_needs_fit(params: dict[str, Any]) -> None:
     model = NaiveBayes(classical=True, **params)
-    with pytest.raises(SettingError, match="look at all rows at once: use fit"):
+    with pytest.raises(SettingError, match="need all rows at once: use fit"):
         model.partial_fit({"city": CITY}, Y)
     assert vars(model) == vars(NaiveBayes(classical=True, **params))
 
@@ -350,9 +350,9 @@ def test_the_mix_of_another_population_is_found_from_its_rows() -> None:
 def test_a_whole_weight_is_a_row_that_often() -> None:
     x, weight = {"city": [*CITY[:5], None], "side": [None, *SIDE[1:]]}, [3, 1, 2, 1, 4, 2]
     often = np.repeat(np.arange(6), weight)
-    weighed = NaiveBayes(classical=True).fit(x, Y, weight)
+    weighted_model = NaiveBayes(classical=True).fit(x, Y, weight)
     repeated = NaiveBayes(classical=True).fit(taken(x, often), np.array(Y)[often])
-    np.testing.assert_allclose(weighed.predict_joint_log_proba(x), repeated.predict_joint_log_proba(x))
+    np.testing.assert_allclose(weighted_model.predict_joint_log_proba(x), repeated.predict_joint_log_proba(x))
 
 
 def test_pitfall_23_fractional_weights_are_not_truncated() -> None:
@@ -479,15 +479,15 @@ def test_a_target_that_is_not_there(target: Any, y: Any, why: str) -> None:
         NaiveBayes(classical=True).fit({"side": SIDE, "species": Y}, y, target=target)
 
 
-@pytest.mark.parametrize("hole", [None, np.nan, pd.NA], ids=str)
+@pytest.mark.parametrize("missing_value", [None, np.nan, pd.NA], ids=str)
 @pytest.mark.parametrize(
     "hold", [list, lambda y: np.array(y, dtype=object), pd.Series], ids=["list", "array", "series"]
 )
 @pytest.mark.parametrize("first", ["no", 3])
-def test_a_row_without_a_label_is_an_error_that_names_it(hole: Any, hold: Any, first: Any) -> None:
+def test_a_row_without_a_label_is_an_error_that_names_it(missing_value: Any, hold: Any, first: Any) -> None:
     """Above all it is not a class called "nan"."""
     with pytest.raises(DataError, match="row 2"):
-        NaiveBayes(classical=True).fit({"side": SIDE}, hold([first, first, hole, first, first, first]))
+        NaiveBayes(classical=True).fit({"side": SIDE}, hold([first, first, missing_value, first, first, first]))
 
 
 def test_pitfall_18_shapes_that_all_differ() -> None:
@@ -515,7 +515,7 @@ def test_pitfall_29_more_classes_than_half_the_rows_is_suspicious() -> None:
 
 
 @pytest.mark.parametrize("method", ["score", "evaluate", "log_likelihood", "leave_one_out", "unlearn"])
-def test_pitfall_38_a_label_with_a_dot_too_many_is_told(method: str) -> None:
+def test_pitfall_38_a_label_with_a_dot_too_many_is_given(method: str) -> None:
     """Never a silent accuracy of 0 %."""
     model = NaiveBayes(classical=True).fit({"side": SIDE}, ["<=50K", ">50K"] * 3)
     with pytest.raises(DataError, match="did you mean '<=50K'"):
@@ -537,11 +537,11 @@ def test_batches_give_the_model_of_all_rows(make: Any, params: dict[str, Any]) -
     np.testing.assert_allclose(model.predict_joint_log_proba(x), whole.predict_joint_log_proba(x), rtol=1e-10)
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_pitfall_06_one_row_at_a_time_gives_the_model_of_all_rows(told: bool) -> None:
+@pytest.mark.parametrize("is_given", [False, True])
+def test_pitfall_06_one_row_at_a_time_gives_the_model_of_all_rows(is_given: bool) -> None:
     """A row alone is constant in every column; that must not rule the columns out for ever."""
     x = {"city": [*CITY[:5], None], "side": SIDE}
-    model = NaiveBayes(classical=True, kind={"city": "category", "side": "numeric"} if told else None)
+    model = NaiveBayes(classical=True, kind={"city": "category", "side": "numeric"} if is_given else None)
     for i in range(6):
         model.partial_fit(taken(x, [i]), Y[i : i + 1])
     whole = NaiveBayes(classical=True).fit(x, Y)
@@ -719,13 +719,13 @@ def test_a_site_where_a_column_is_constant_adds_to_one_where_it_is_not(first: bo
     np.testing.assert_allclose(both.tally_.blocks["gaussian"].summary.mean[:, 0], [11.5 / 6, 16.5 / 6])
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_sites_that_differ_in_what_a_column_is_must_be_told(told: bool) -> None:
+@pytest.mark.parametrize("is_given", [False, True])
+def test_sites_that_differ_in_what_a_column_is_must_be_given(is_given: bool) -> None:
     """Only 0 and 1 look like yes and no at one site, and like numbers at the other."""
-    kind = {"n": "numeric"} if told else None
+    kind = {"n": "numeric"} if is_given else None
     north = NaiveBayes(classical=True, kind=kind).fit({"n": [0, 1, 0, 1, 1, 0]}, Y)
     south = NaiveBayes(classical=True, kind=kind).fit({"n": [0, 1, 5, 1, 1, 0]}, Y)
-    if told:
+    if is_given:
         np.testing.assert_allclose((north + south).tally_.blocks["gaussian"].summary.mean[:, 0], [7 / 6, 4 / 6])
         return
     with pytest.raises(SchemaError, match=r"column 'n' \(boolean\) meets column 'n' \(numeric\)"):
@@ -950,7 +950,7 @@ def test_reasons_tell_only_what_holds_for_all_rows(how: str) -> None:
         "year": "whole numbers",
         "flag": "true or false, 2 levels",
         "one": "text, 1 level",
-        "zip": "as told, 2 levels",
+        "zip": "as given, 2 levels",
         "area": "text, 1 level; missing is a level",
         "id": "an identifier",
     }

@@ -21,7 +21,7 @@ PAIR = "a together with b"
 
 
 def table(n: int = 400, seed: int = 0) -> tuple[dict[str, list[Any]], list[str]]:
-    """Numbers of several shapes, categories of which two make a pair, copies and holes."""
+    """Numbers of several shapes, categories of which two make a pair, copies and missing values."""
     rng = np.random.default_rng(seed)
     y, a = rng.integers(0, 2, (2, n))
     b = a ^ y ^ (rng.random(n) < 0.15)
@@ -89,11 +89,11 @@ def test_each_contribution_is_its_weight_times_the_log_probability() -> None:
 @pytest.mark.parametrize("row", [0, 1, 7])
 def test_an_explanation_adds_up_to_the_log_odds(row: int) -> None:
     model, x, _ = fitted()
-    told = model.explain({name: values[row] for name, values in x.items()})
+    given = model.explain({name: values[row] for name, values in x.items()})
     log_p = dict(zip(model.classes_, model.predict_log_proba(part(x, [row]))[0], strict=True))
-    assert told.total == pytest.approx(log_p[told.label] - log_p[told.against])
-    assert told.prior + sum(e.log_odds for e in told.evidence) == pytest.approx(told.total)
-    assert PAIR in {e.column for e in told.evidence}
+    assert given.total == pytest.approx(log_p[given.label] - log_p[given.against])
+    assert given.prior + sum(e.log_odds for e in given.evidence) == pytest.approx(given.total)
+    assert PAIR in {e.column for e in given.evidence}
 
 
 # ---------------------------------------------------------------------------------------------- leave-one-out
@@ -115,12 +115,12 @@ def test_leave_one_out_is_unlearning_the_row(params: dict[str, Any], weighted: b
 
 
 @pytest.mark.parametrize("family", ["gaussian", "poisson", "multinomial"])
-def test_leave_one_out_is_exact_for_told_families_too(family: str) -> None:
+def test_leave_one_out_is_exact_for_given_families_too(family: str) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     x = {f"n{i}": rng.poisson(1 + (i + 1) * y).tolist() for i in range(3)} | {"z": rng.normal(y).tolist()}
-    told = dict.fromkeys(("n0", "n1", "n2"), family)
-    model = NaiveBayes(family=told, weights="learn", var_smoothing=0.1).fit(x, y)
+    given = dict.fromkeys(("n0", "n1", "n2"), family)
+    model = NaiveBayes(family=given, weights="learn", var_smoothing=0.1).fit(x, y)
     got = model.leave_one_out(x, y)
     for i in range(0, 200, 17):
         rows = model.labelled_rows(part(x, [i]), y[[i]])
@@ -129,9 +129,9 @@ def test_leave_one_out_is_exact_for_told_families_too(family: str) -> None:
 
 def test_leave_one_out_of_other_rows_is_refused() -> None:
     model, x, y = fitted()
-    strange = {**part(x, range(3)), "a": ["never"] * 3}
+    unusual = {**part(x, range(3)), "a": ["never"] * 3}
     with pytest.raises(ValueError, match="row 0 was not learned"):
-        model.leave_one_out(strange, y[:3])
+        model.leave_one_out(unusual, y[:3])
 
 
 # ---------------------------------------------------------------------------------------------- rows come and go
@@ -320,7 +320,7 @@ def test_columns_are_matched_by_name() -> None:
     assert_array_equal(model.predict_proba(turned), model.predict_proba(x))
 
 
-def test_a_missing_column_is_a_hole_in_the_pair_too() -> None:
+def test_a_missing_column_is_a_missing_value_in_the_pair_too() -> None:
     model, x, _ = fitted()
     without = {name: values for name, values in x.items() if name != "b"}
     with pytest.warns(ColumnWarning, match="lacks column 'b'"):
@@ -330,8 +330,8 @@ def test_a_missing_column_is_a_hole_in_the_pair_too() -> None:
 
 def test_an_unseen_level_says_nothing() -> None:
     model, x, _ = fitted()
-    unseen, holes = ({**x, "a": [value] * 400} for value in ("never", None))
-    assert_array_equal(model.predict_proba(unseen), model.predict_proba(holes))
+    unseen, with_missing = ({**x, "a": [value] * 400} for value in ("never", None))
+    assert_array_equal(model.predict_proba(unseen), model.predict_proba(with_missing))
 
 
 def test_a_number_beyond_all_learned_ones_is_in_the_outer_bin() -> None:

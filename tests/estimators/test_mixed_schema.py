@@ -51,11 +51,11 @@ def test_numbers_are_numeric_with_their_range(make: Any) -> None:
 
 
 @every_form
-@pytest.mark.parametrize("hole", [False, True])
-def test_true_and_false_are_boolean(make: Any, hole: bool) -> None:
-    found = column(make({"x": [True, False, False, None if hole else True, True, False]}))
+@pytest.mark.parametrize("missing_value", [False, True])
+def test_true_and_false_are_boolean(make: Any, missing_value: bool) -> None:
+    found = column(make({"x": [True, False, False, None if missing_value else True, True, False]}))
     assert (found.kind, found.levels) == ("boolean", (False, True))
-    assert found.reason == "true or false" + (", 1 missing" if hole else "")
+    assert found.reason == "true or false" + (", 1 missing" if missing_value else "")
 
 
 @every_form
@@ -74,7 +74,7 @@ def test_zeros_and_ones_are_boolean(make: Any) -> None:
         pytest.param(lambda: arrow({"x": [0, 1, None, 0, 0, 1]}), id="pyarrow", marks=needs_pyarrow),
     ],
 )
-def test_zeros_and_ones_with_a_hole_are_boolean_too(table: Any) -> None:
+def test_zeros_and_ones_with_a_missing_value_are_boolean_too(table: Any) -> None:
     """The same table must be the same model, whatever holds it."""
     assert column(table() if callable(table) else table).kind == "boolean"
 
@@ -140,7 +140,7 @@ NULLABLE = [3, 1, None, 14, 2, 1]
         pytest.param(lambda: arrow({"x": NULLABLE}), id="pyarrow", marks=needs_pyarrow),
     ],
 )
-def test_whole_numbers_with_holes_keep_their_values(table: Any) -> None:
+def test_whole_numbers_with_missing_values_keep_their_values(table: Any) -> None:
     model = NaiveBayes(classical=True).fit(table() if callable(table) else table, Y)
     moments = model.tally_.blocks["gaussian"].summary
     np.testing.assert_array_equal(moments.weight, [[2], [3]])
@@ -189,7 +189,7 @@ ACCOUNTS = [2**60 + 1, 2**60 + 2, None, 2**60 + 2, 2**60 + 1, 2**60 + 2]
     ],
 )
 def test_pitfall_28_large_integers_stay_different_levels(table: Any) -> None:
-    """Account numbers differ in their last digits, which floats cannot tell apart; a hole must not make them floats."""
+    """Account numbers differ in their last digits, which floats cannot tell apart; nor if a value is missing."""
     model = NaiveBayes(classical=True, kind={"x": "category"}).fit(table() if callable(table) else table, Y)
     assert model.schema_.columns[0].levels == (2**60 + 1, 2**60 + 2)
     np.testing.assert_array_equal(model.tally_.blocks["categorical"].summary.count, [[2, 0], [0, 3]])
@@ -219,16 +219,16 @@ def test_a_column_without_a_value_is_left_out_with_a_note(make: Any) -> None:
 
 @every_form
 @pytest.mark.parametrize(
-    ("value", "kind", "told"),
+    ("value", "kind", "shown"),
     [("Oslo", "category", "'Oslo'"), (7, "numeric", "7"), (0.5, "numeric", "0.5")],
     ids=["word", "whole", "real"],
 )
-def test_constants_are_kept_with_a_note_and_say_nothing(make: Any, value: Any, kind: str, told: str) -> None:
+def test_constants_are_kept_with_a_note_and_say_nothing(make: Any, value: Any, kind: str, shown: str) -> None:
     """They may vary in other rows; those of training say the same of every class."""
     x = {"x": [value] * 6, "side": SIDE, "city": list("aabbab")}
     model = NaiveBayes(classical=True).fit(make(x), Y)
     found = model.schema_.columns[0]
-    assert (found.kind, found.reason) == (kind, f"constant: {told} in every row, no evidence")
+    assert (found.kind, found.reason) == (kind, f"constant: {shown} in every row, no evidence")
     alone = NaiveBayes(classical=True).fit({"side": SIDE, "city": list("aabbab")}, Y)
     np.testing.assert_allclose(model.predict_proba(make(x)), alone.predict_proba({"side": SIDE, "city": x["city"]}))
 
@@ -277,7 +277,7 @@ def test_few_rows_and_arrays_have_no_identifiers() -> None:
 
 
 @every_form
-def test_pitfall_37_words_that_look_like_holes_are_words(make: Any) -> None:
+def test_pitfall_37_words_that_look_like_missing_values_are_words(make: Any) -> None:
     words = ["None", "NA", "nan", "null", "", None]
     model = NaiveBayes(classical=True).fit(make({"x": words}), Y)
     assert model.schema_.columns[0].levels == ("", "NA", "None", "nan", "null")
@@ -318,7 +318,7 @@ def test_pitfall_28_nested_values_are_an_error_with_the_remedy(make: Any, case: 
 @pytest.mark.parametrize("params", [{"drop": ["tags"]}, {"kind": {"tags": "ignored"}}], ids=str)
 def test_nested_values_can_be_left_out(make: Any, params: dict[str, Any]) -> None:
     found = column(make({"tags": NESTED["lists"], "side": SIDE}), **params)
-    assert (found.kind, found.reason) == ("ignored", "dropped, as told" if "drop" in params else "as told")
+    assert (found.kind, found.reason) == ("ignored", "dropped, as given" if "drop" in params else "as given")
 
 
 def test_pitfall_28_arrays_in_the_cells_are_an_error_with_the_remedy() -> None:
@@ -327,7 +327,7 @@ def test_pitfall_28_arrays_in_the_cells_are_an_error_with_the_remedy() -> None:
         column(embedded)
 
 
-def test_words_and_numbers_in_one_column_can_be_told_to_be_a_category() -> None:
+def test_words_and_numbers_in_one_column_can_be_given_to_be_a_category() -> None:
     mixed = {"x": ["a", 1, "a", 2, None, 1]}
     with pytest.raises(DataError, match="column 'x'"):
         column(mixed)
@@ -429,7 +429,7 @@ def test_pitfall_27_extra_columns_are_ignored_with_one_note(make: Any) -> None:
 
 
 @every_form
-def test_pitfall_27_missing_columns_are_holes_with_one_note(make: Any) -> None:
+def test_pitfall_27_missing_columns_are_missing_values_with_one_note(make: Any) -> None:
     x = {"x": SIDE, "city": ["a", "b", "a", "b", "b", "b"]}
     model = NaiveBayes(classical=True).fit(make(x), Y)
     with warnings.catch_warnings(record=True) as notes:
@@ -518,7 +518,7 @@ def test_frames_and_arrays_may_be_mixed_with_a_note() -> None:
 # ---------------------------------------------------------------------------------------------- overridden
 
 
-TOLD = {
+GIVEN = {
     "text": ["a", "b", "a", "b", "b", "b"],
     "whole": [1, 2, 3, 1, 2, 3],
     "real": SIDE,
@@ -538,13 +538,13 @@ TOLD = {
         ("text", "boolean", "categorical"),
     ],
 )
-def test_the_kind_can_be_told(name: str, kind: Any, block: str) -> None:
-    model = NaiveBayes(classical=True, kind={name: kind}).fit({name: TOLD[name]}, Y)
+def test_the_kind_can_be_given(name: str, kind: Any, block: str) -> None:
+    model = NaiveBayes(classical=True, kind={name: kind}).fit({name: GIVEN[name]}, Y)
     found = model.schema_.columns[0]
     assert found.kind == kind
-    assert found.reason.startswith("as told")
+    assert found.reason.startswith("as given")
     assert list(model.tally_.blocks) == [block]
-    assert found.levels == (tuple(sorted(set(TOLD[name]))) if block == "categorical" else None)
+    assert found.levels == (tuple(sorted(set(GIVEN[name]))) if block == "categorical" else None)
 
 
 @pytest.mark.parametrize(
@@ -558,8 +558,8 @@ def test_the_kind_can_be_told(name: str, kind: Any, block: str) -> None:
         ("text", "bernoulli", "boolean", "categorical"),
     ],
 )
-def test_the_family_can_be_told(name: str, family: str, kind: str, block: str) -> None:
-    model = NaiveBayes(classical=True, family={name: family}).fit({name: TOLD[name], "side": SIDE}, Y)
+def test_the_family_can_be_given(name: str, family: str, kind: str, block: str) -> None:
+    model = NaiveBayes(classical=True, family={name: family}).fit({name: GIVEN[name], "side": SIDE}, Y)
     assert model.schema_.columns[0].kind == kind
     assert model.tally_.blocks[block].columns[0] == 0
 
@@ -586,16 +586,16 @@ def test_dropped_columns_might_not_be_there() -> None:
         model.predict_proba(kept), NaiveBayes(classical=True).fit(kept, y).predict_proba(kept)
     )
     assert {c.name: c.reason for c in model.schema_.columns if c.kind == "ignored"} == {
-        "year": "dropped, as told",
-        "island": "dropped, as told",
+        "year": "dropped, as given",
+        "island": "dropped, as given",
     }
 
 
-def test_identifiers_constants_and_dates_can_be_told_to_count() -> None:
+def test_identifiers_constants_and_dates_can_be_given_to_count() -> None:
     x = {"id": list(range(24)), "same": ["a"] * 24, "day": [datetime.date(2026, 1, 1 + i % 2) for i in range(24)]}
-    told = {"id": "numeric", "same": "category", "day": "category"}
-    model = NaiveBayes(classical=True, kind=told).fit(pl.DataFrame(x), Y * 4)
-    assert {c.name: c.kind for c in model.schema_.columns} == told
+    given = {"id": "numeric", "same": "category", "day": "category"}
+    model = NaiveBayes(classical=True, kind=given).fit(pl.DataFrame(x), Y * 4)
+    assert {c.name: c.kind for c in model.schema_.columns} == given
     assert model.schema_.columns[2].levels == (datetime.date(2026, 1, 1), datetime.date(2026, 1, 2))
     parts = model.contributions(pl.DataFrame(x)[:1])[0]
     np.testing.assert_allclose(np.exp(parts[:, 2]), [13 / 14, 1 / 14])  # odd days are all "yes"
@@ -626,7 +626,7 @@ def test_identifiers_constants_and_dates_can_be_told_to_count() -> None:
 def test_bad_overrides_name_the_column(params: dict[str, Any], why: str) -> None:
     model = NaiveBayes(classical=True, **params)
     with pytest.raises((SettingError, DataError), match=why):
-        model.fit(TOLD, Y)
+        model.fit(GIVEN, Y)
     assert vars(model) == vars(NaiveBayes(classical=True, **params))
 
 

@@ -26,7 +26,7 @@ def numbers(n: int = 600, seed: int = 0) -> tuple[Any, Any]:
 
 
 def table(n: int = 500) -> tuple[dict[str, list[Any]], Any]:
-    """Three groups told apart only by numbers and categories together, with holes."""
+    """Three groups told apart only by numbers and categories together, with missing values."""
     rng = np.random.default_rng(0)
     y = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
     size = np.where(rng.random(n) < 0.1, np.nan, rng.normal(6.0 * (y > 0)))
@@ -81,7 +81,7 @@ def test_a_classifier_whose_labels_are_all_missing_is_a_mixture() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_mixed_tables_with_holes(form: str) -> None:
+def test_mixed_tables_with_missing_values(form: str) -> None:
     columns, y = table()
     if form == "pyarrow":
         pytest.importorskip("pyarrow")
@@ -179,7 +179,7 @@ def test_one_component_is_the_table_itself() -> None:
         ({"n_components": 9}, "9 components for 8 rows"),
         ({"init": np.ones((8, 3))}, "init must be shares"),
         ({"init": -np.ones((8, 2))}, "init must be shares"),
-        ({"n_components": "auto", "init": np.ones((8, 2))}, "tells the number"),
+        ({"n_components": "auto", "init": np.ones((8, 2))}, "fix the number"),
         ({"estimator": GaussianMixture()}, "must be one of tallybayes' classifiers"),
         ({"estimator": ComplementNB()}, "has no likelihood"),
         ({"estimator": NaiveBayes(alpha="auto")}, "alpha='auto'"),

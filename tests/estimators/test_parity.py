@@ -93,7 +93,7 @@ def test_methods_take_the_same_arguments(kind: Kind) -> None:
 def test_tags_match_but_for_the_extensions(kind: Kind) -> None:
     ours, theirs = kind.ours().__sklearn_tags__(), kind.theirs().__sklearn_tags__()
     theirs.array_api_support = ours.array_api_support  # kernels read memory of the processor only
-    theirs.input_tags.allow_nan = ours.input_tags.allow_nan  # a hole is no evidence
+    theirs.input_tags.allow_nan = ours.input_tags.allow_nan  # a missing value is no evidence
     assert ours == theirs
 
 

@@ -190,7 +190,7 @@ def test_text_is_found_and_counted_beside_other_columns() -> None:
     assert not parts[[3, 7], :, 2].any()
 
 
-def test_text_is_weighed_with_the_others() -> None:
+def test_text_is_weighted_with_the_others() -> None:
     table = mails(400)
     model = NaiveBayes(weights="learn").fit(table, target="spam")
     assert "body" in model.weights_.columns
@@ -204,8 +204,8 @@ def test_text_is_weighed_with_the_others() -> None:
 
 def test_settings_of_single_texts() -> None:
     table = mails().assign(subject=mails()["body"])
-    told = {"subject": Tokens(hashed=5), "body": Tokens(ngrams=(1, 2))}
-    model = NaiveBayes(tokens=told, family={"subject": "bernoulli", "body": "complement"}, classical=True)
+    by_column = {"subject": Tokens(hashed=5), "body": Tokens(ngrams=(1, 2))}
+    model = NaiveBayes(tokens=by_column, family={"subject": "bernoulli", "body": "complement"}, classical=True)
     model.set_params(kind={"subject": "text"})
     model.fit(table, target="spam")
     assert list(model.tally_.blocks) == ["gaussian", "categorical", "complement:body", "bernoulli:subject"]
@@ -216,9 +216,9 @@ def test_settings_of_single_texts() -> None:
         NaiveBayes(tokens={"x": Tokens()}).fit(table, target="spam")
 
 
-def test_texts_cut_differently_do_not_add_up() -> None:
+def test_texts_tokenised_differently_do_not_add_up() -> None:
     one, two = TextNB().fit(TEXTS, Y).tally_, TextNB(lower=False).fit(TEXTS, Y).tally_
-    with pytest.raises(SchemaError, match="cut in two ways"):
+    with pytest.raises(SchemaError, match="tokenised in two ways"):
         one + two
 
 
@@ -345,8 +345,8 @@ def test_texts_are_drawn_as_bags_of_words() -> None:
     drawn, codes = model.sample(200, 0)
     assert drawn["body"].str.split().str.len().mean() == pytest.approx(7, abs=0.7)
     assert model.score(drawn, codes) > 0.95
-    holes, _ = model.sample(500, 0, missing=True)
-    assert 0 < holes["body"].isna().sum() < 50
+    with_missing, _ = model.sample(500, 0, missing=True)
+    assert 0 < with_missing["body"].isna().sum() < 50
     texts, y = TextNB().fit(TEXTS, Y).sample(5, 1)
     assert len(texts["text"]) == len(y) == 5
     with pytest.raises(NotAvailableError, match="hashed"):
@@ -364,8 +364,8 @@ def test_the_pseudocount_of_words_is_their_own(alpha: Any, expected: float) -> N
 def test_left_out_texts_choose_the_pseudocount() -> None:
     chosen = NaiveBayes().fit(mails(200), target="spam").model_.settings.families["complement:body"].alpha
     assert np.ravel(chosen)[0] in ALPHAS
-    told = NaiveBayes(alpha={"body": 0.3}).fit(mails(200), target="spam").model_.settings.families["complement:body"]
-    assert np.ravel(told.alpha)[0] == 0.3
+    family = NaiveBayes(alpha={"body": 0.3}).fit(mails(200), target="spam").model_.settings.families["complement:body"]
+    assert np.ravel(family.alpha)[0] == 0.3
 
 
 def test_unlabelled_rows_with_text() -> None:

@@ -34,7 +34,7 @@ def blobs(n: int = 400, apart: float = 3.0, seed: int = 0) -> tuple[Any, Any]:
 
 
 def table(n: int = 300) -> tuple[pd.DataFrame, Any]:
-    """Numbers, categories, yes and no, with holes; two classes."""
+    """Numbers, categories, yes and no, with missing values; two classes."""
     rng = np.random.default_rng(1)
     y = rng.integers(2, size=n)
     frame = pd.DataFrame(
@@ -67,12 +67,12 @@ MISSING = {
 @pytest.mark.parametrize("estimator", [GaussianNB(), NaiveBayes()], ids=["GaussianNB", "NaiveBayes"])
 def test_every_way_to_leave_a_label_out(form: str, estimator: Any) -> None:
     x, y = blobs()
-    told = np.where(np.arange(400) < 40, y, -1)
-    model = clone(estimator).set_params(unlabelled="em").fit(x, MISSING[form](told))
+    given_labels = np.where(np.arange(400) < 40, y, -1)
+    model = clone(estimator).set_params(unlabelled="em").fit(x, MISSING[form](given_labels))
     assert len(model.classes_) == 2
     assert model.classes_.dtype.kind != "O"
     assert ((model.predict(x) == model.classes_[1]) == (y == 1)).mean() > 0.99
-    few = clone(estimator).set_params(unlabelled="ignore").fit(x, MISSING[form](told))
+    few = clone(estimator).set_params(unlabelled="ignore").fit(x, MISSING[form](given_labels))
     assert few.class_count_.sum() == 40
     expected = clone(estimator).fit(x[:40], y[:40])
     np.testing.assert_allclose(few.predict_proba(x), expected.predict_proba(x), rtol=1e-9)
@@ -81,12 +81,12 @@ def test_every_way_to_leave_a_label_out(form: str, estimator: Any) -> None:
 @every_estimator
 def test_the_default_refuses_and_says_what_to_do(kind: Kind) -> None:
     x, y = kind.data()
-    holed = np.where(np.arange(len(y)) == 7, None, y)
+    with_missing = np.where(np.arange(len(y)) == 7, None, y)
     with pytest.raises(DataError, match=r"row 7 has no label.*unlabelled='ignore'.*unlabelled='em'"):
-        kind.ours().fit(x, holed)
+        kind.ours().fit(x, with_missing)
 
 
-def test_minus_one_is_a_class_unless_told_otherwise() -> None:
+def test_minus_one_is_a_class_by_default() -> None:
     x, y = blobs()
     signs = np.where(y == 1, 1, -1)
     assert GaussianNB().fit(x, signs).classes_.tolist() == [-1, 1]
@@ -131,8 +131,8 @@ def test_bad_settings_are_named(kind: Kind, params: dict[str, Any]) -> None:
 
 @every_estimator
 def test_every_estimator_learns_unlabelled_rows(kind: Kind) -> None:
-    x, _, told = partly(kind)
-    few, model = kind.ours(unlabelled="ignore").fit(x, told), kind.ours(unlabelled="em").fit(x, told)
+    x, _, given_labels = partly(kind)
+    few, model = kind.ours(unlabelled="ignore").fit(x, given_labels), kind.ours(unlabelled="em").fit(x, given_labels)
     assert model.class_count_.sum() == pytest.approx(120)
     assert model.n_iter_ > 1
     assert model.converged_
@@ -148,10 +148,10 @@ def test_every_estimator_learns_unlabelled_rows(kind: Kind) -> None:
 
 @every_estimator
 def test_sparse_is_dense(kind: Kind) -> None:
-    x, _, told = partly(kind)
+    x, _, given_labels = partly(kind)
     if not kind.ours().__sklearn_tags__().input_tags.sparse:
         pytest.skip("takes no sparse matrices")
-    dense, thin = (kind.ours(unlabelled="em").fit(form(x), told) for form in (np.asarray, sparse.csr_array))
+    dense, thin = (kind.ours(unlabelled="em").fit(form(x), given_labels) for form in (np.asarray, sparse.csr_array))
     np.testing.assert_allclose(dense.predict_proba(x), thin.predict_proba(x), rtol=1e-8)
 
 
@@ -167,38 +167,38 @@ def test_labels_that_are_all_there_make_no_difference(kind: Kind) -> None:
 
 @every_estimator
 def test_rows_that_weigh_nothing_say_nothing(kind: Kind) -> None:
-    x, _, told = partly(kind)
-    few = kind.ours(unlabelled="ignore").fit(x, told)
-    without = kind.ours(unlabelled="em", em=EM(weight=0.0)).fit(x, told)
+    x, _, given_labels = partly(kind)
+    few = kind.ours(unlabelled="ignore").fit(x, given_labels)
+    without = kind.ours(unlabelled="em", em=EM(weight=0.0)).fit(x, given_labels)
     np.testing.assert_allclose(without.predict_proba(x), few.predict_proba(x), rtol=1e-9)
-    weight = np.where(told < 0, 0.0, 1.0)
+    weight = np.where(given_labels < 0, 0.0, 1.0)
     np.testing.assert_allclose(
-        kind.ours(unlabelled="em").fit(x, told, weight).predict_proba(x), few.predict_proba(x), rtol=1e-9
+        kind.ours(unlabelled="em").fit(x, given_labels, weight).predict_proba(x), few.predict_proba(x), rtol=1e-9
     )
 
 
 def test_the_weight_of_unlabelled_rows_is_that_of_the_rows() -> None:
     x, y = blobs()
-    told = np.where(np.arange(400) < 40, y, -1)
-    half = GaussianNB(unlabelled="em", em=EM(weight=0.5)).fit(x, told)
-    same = GaussianNB(unlabelled="em").fit(x, told, np.where(told < 0, 0.5, 1.0))
+    given_labels = np.where(np.arange(400) < 40, y, -1)
+    half = GaussianNB(unlabelled="em", em=EM(weight=0.5)).fit(x, given_labels)
+    same = GaussianNB(unlabelled="em").fit(x, given_labels, np.where(given_labels < 0, 0.5, 1.0))
     np.testing.assert_allclose(half.theta_, same.theta_)
     assert half.class_count_.sum() == pytest.approx(40 + 180)
 
 
 def test_unlabelled_rows_help() -> None:
     x, y = blobs(1000, apart=1.2)
-    told = np.where(np.arange(1000) < 6, y, -1)
-    few, model = (GaussianNB(unlabelled=mode, var_smoothing=1e-3).fit(x, told) for mode in ("ignore", "em"))
+    given_labels = np.where(np.arange(1000) < 6, y, -1)
+    few, model = (GaussianNB(unlabelled=mode, var_smoothing=1e-3).fit(x, given_labels) for mode in ("ignore", "em"))
     assert model.score(x, y) > few.score(x, y) + 0.02
 
 
 @pytest.mark.parametrize("options", [{}, {"em": EM(weight="auto")}, {"alpha": "auto"}])
-def test_mixed_tables_with_holes_and_weights(options: dict[str, Any]) -> None:
+def test_mixed_tables_with_missing_values_and_weights(options: dict[str, Any]) -> None:
     frame, y = table()
-    told = np.where(np.arange(300) < 30, y, None)
+    given_labels = np.where(np.arange(300) < 30, y, None)
     weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 300)
-    model = NaiveBayes(unlabelled="em", **options).fit(frame, told, weight)
+    model = NaiveBayes(unlabelled="em", **options).fit(frame, given_labels, weight)
     assert (np.diff(model.log_likelihood_path_) >= 0).all()
     assert model.score(frame, y) > 0.9
     np.testing.assert_allclose(model.predict_proba(frame).sum(axis=1), 1.0)
@@ -223,8 +223,8 @@ def test_labels_may_be_a_column_of_the_table(mode: str, form: str) -> None:
 
 def test_calibration_comes_last() -> None:
     frame, y = table()
-    told = np.where(np.arange(300) < 60, y, None)
-    plain, honest = (NaiveBayes(unlabelled="em", calibration=c).fit(frame, told) for c in (None, "temperature"))
+    given_labels = np.where(np.arange(300) < 60, y, None)
+    plain, honest = (NaiveBayes(unlabelled="em", calibration=c).fit(frame, given_labels) for c in (None, "temperature"))
     assert honest.calibration_.after.log_loss.value <= honest.calibration_.before.log_loss.value
     np.testing.assert_allclose(honest.tally_.class_weight, plain.tally_.class_weight)
 
@@ -238,44 +238,46 @@ def test_auto_takes_no_notice_of_rows_that_mislead() -> None:
     y = np.arange(80) % 2
     x = rng.normal(size=(80, 4)) + [[1.5, 0, 0, 0]] * y[:, None]
     heaps = rng.normal(size=(800, 4)) + 30 * rng.integers(2, size=800)[:, None] * [0, 1, 1, 1]
-    all_rows, told = np.vstack([x, heaps]), np.concatenate([y, np.full(800, -1)])
-    auto = GaussianNB(unlabelled="em", em=EM(weight="auto")).fit(all_rows, told)
+    all_rows, given_labels = np.vstack([x, heaps]), np.concatenate([y, np.full(800, -1)])
+    auto = GaussianNB(unlabelled="em", em=EM(weight="auto")).fit(all_rows, given_labels)
     assert auto.unlabelled_weight_ <= 0.03
-    assert GaussianNB(unlabelled="em").fit(all_rows, told).score(x, y) < auto.score(x, y) - 0.1
+    assert GaussianNB(unlabelled="em").fit(all_rows, given_labels).score(x, y) < auto.score(x, y) - 0.1
 
 
-def test_steps_end_where_they_are_told_to() -> None:
+def test_steps_end_where_they_are_given_to() -> None:
     x, y = blobs(apart=1.0)
-    told = np.where(np.arange(400) < 10, y, -1)
-    short = GaussianNB(unlabelled="em", em=EM(max_iter=2, tol=0.0)).fit(x, told)
+    given_labels = np.where(np.arange(400) < 10, y, -1)
+    short = GaussianNB(unlabelled="em", em=EM(max_iter=2, tol=0.0)).fit(x, given_labels)
     assert (short.n_iter_, short.converged_) == (2, False)
-    loose, tight = (GaussianNB(unlabelled="em", em=EM(tol=tol)).fit(x, told) for tol in (1e-2, 1e-6))
+    loose, tight = (GaussianNB(unlabelled="em", em=EM(tol=tol)).fit(x, given_labels) for tol in (1e-2, 1e-6))
     assert loose.n_iter_ < tight.n_iter_
 
 
 def test_a_warm_start_goes_on_from_the_last_model() -> None:
     x, y = blobs(apart=1.0)
-    told = np.where(np.arange(400) < 10, y, -1)
-    long = GaussianNB(unlabelled="em", em=EM(max_iter=6, tol=0.0)).fit(x, told)
-    model = GaussianNB(unlabelled="em", em=EM(max_iter=3, tol=0.0, warm_start=True)).fit(x, told)
-    model.fit(x, told)
+    given_labels = np.where(np.arange(400) < 10, y, -1)
+    long = GaussianNB(unlabelled="em", em=EM(max_iter=6, tol=0.0)).fit(x, given_labels)
+    model = GaussianNB(unlabelled="em", em=EM(max_iter=3, tol=0.0, warm_start=True)).fit(x, given_labels)
+    model.fit(x, given_labels)
     np.testing.assert_allclose(model.log_likelihood_path_[-1], long.log_likelihood_path_[-1], rtol=1e-12)
-    np.testing.assert_allclose(model.fit(x[:, :2], told).predict_proba(x[:, :2]).sum(axis=1), 1.0)  # another shape
+    np.testing.assert_allclose(
+        model.fit(x[:, :2], given_labels).predict_proba(x[:, :2]).sum(axis=1), 1.0
+    )  # another shape
 
 
 def test_responsibilities_on_request() -> None:
     x, y = blobs()
-    told = np.where(np.arange(400) < 40, y, -1)
-    assert not hasattr(GaussianNB(unlabelled="em").fit(x, told), "responsibilities_")
-    model = GaussianNB(unlabelled="em", em=EM(keep_responsibilities=True)).fit(x, told)
+    given_labels = np.where(np.arange(400) < 40, y, -1)
+    assert not hasattr(GaussianNB(unlabelled="em").fit(x, given_labels), "responsibilities_")
+    model = GaussianNB(unlabelled="em", em=EM(keep_responsibilities=True)).fit(x, given_labels)
     np.testing.assert_allclose(model.responsibilities_[40:], model.predict_proba(x)[40:])
     np.testing.assert_array_equal(model.responsibilities_[:40], np.eye(2)[y[:40]])
 
 
 def test_steps_are_printed_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     x, y = blobs()
-    told = np.where(np.arange(400) < 40, y, -1)
-    model = GaussianNB(unlabelled="em", em=EM(verbose=1)).fit(x, told)
+    given_labels = np.where(np.arange(400) < 40, y, -1)
+    model = GaussianNB(unlabelled="em", em=EM(verbose=1)).fit(x, given_labels)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
     assert lines[0].startswith("[EM] step 1: penalised log likelihood -")
@@ -292,15 +294,15 @@ def test_steps_that_cannot_be_taken_are_refused(wrong: dict[str, Any]) -> None:
 
 @every_estimator
 def test_batches_leave_unlabelled_rows_out(kind: Kind) -> None:
-    x, _, told = partly(kind)
+    x, _, given_labels = partly(kind)
     model = kind.ours(unlabelled="ignore")
     for part in np.split(np.arange(120), 3):
-        model.partial_fit(x[part], told[part], classes=[0, 1, 2])
+        model.partial_fit(x[part], given_labels[part], classes=[0, 1, 2])
     model.partial_fit(x[:3], np.full(3, -1))  # a batch of which nothing is known
-    whole = kind.ours(unlabelled="ignore").fit(x, told)
+    whole = kind.ours(unlabelled="ignore").fit(x, given_labels)
     np.testing.assert_allclose(model.predict_proba(x), whole.predict_proba(x), rtol=1e-9)
     with pytest.raises(DataError, match=r"row 1 has no label.*use fit"):
-        kind.ours(unlabelled="em").partial_fit(x, told, classes=[0, 1, 2])
+        kind.ours(unlabelled="em").partial_fit(x, given_labels, classes=[0, 1, 2])
 
 
 def test_guesses_cannot_be_taken_back() -> None:
@@ -320,9 +322,9 @@ def test_guesses_cannot_be_taken_back() -> None:
 def test_collapse_and_constants_give_no_nan(estimator: Any) -> None:
     rng = np.random.default_rng(0)
     x = np.column_stack([np.repeat([0.0, 1.0], 20), np.full(40, 7.0), rng.normal(size=40)])
-    told = np.full(40, -1)
-    told[[0, 20]] = 0, 1
-    model = estimator(unlabelled="em").fit(x, told)
+    given_labels = np.full(40, -1)
+    given_labels[[0, 20]] = 0, 1
+    model = estimator(unlabelled="em").fit(x, given_labels)
     assert np.isfinite(model.predict_proba(x)).all()
     assert np.isfinite(model.log_likelihood_path_).all()
 

@@ -1,4 +1,4 @@
-"""Fitted models of every kind, each with rows to score: mixed tables with holes and values that were never seen."""
+"""Fitted models of every kind, each with rows to score: mixed tables with missing and unseen values."""
 
 import functools
 import warnings
@@ -46,7 +46,7 @@ class Case:
 
 
 def mixed_table(n, seed, new_values=False, n_classes=3):
-    """Columns of every kind that depend on each other and on the label, with holes; and the labels."""
+    """Columns of every kind that depend on each other and on the label, with missing values; and the labels."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     towns = rng.integers(0, len(TOWNS), n)
@@ -64,8 +64,17 @@ def mixed_table(n, seed, new_values=False, n_classes=3):
         "visits": rng.poisson(1 + y).tolist(),
         "code": rng.integers(10, 14, n).tolist(),
     }
-    for name, holes in (("height", 0.1), ("in come", 0.05), ("town", 0.1), ("smoker", 0.1), ("visits", 0.05)):
-        table[name] = [None if hole else v for hole, v in zip(rng.random(n) < holes, table[name], strict=True)]
+    for name, has_missing in (
+        ("height", 0.1),
+        ("in come", 0.05),
+        ("town", 0.1),
+        ("smoker", 0.1),
+        ("visits", 0.05),
+    ):
+        table[name] = [
+            None if missing_value else v
+            for missing_value, v in zip(rng.random(n) < has_missing, table[name], strict=True)
+        ]
     if new_values:
         table["town"] = ["Nowhere" if new else v for new, v in zip(rng.random(n) < 0.1, table["town"], strict=True)]
         table["code"] = [99 if new else v for new, v in zip(rng.random(n) < 0.1, table["code"], strict=True)]
@@ -91,7 +100,7 @@ def mixed(n_classes=3, drop=(), **params):
 
 
 @functools.lru_cache
-def matrix(name, estimator, holes=False, **params):
+def matrix(name, estimator, has_missing=False, **params):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 200)
     if name == "numbers":
@@ -101,7 +110,7 @@ def matrix(name, estimator, holes=False, **params):
         new[0] = 0
     else:
         x, new = (rng.integers(0, 4, (n, 4)).astype(float) for n in (200, 60))
-    if holes:
+    if has_missing:
         for part in (x, new):
             part[rng.random(part.shape) < 0.1] = np.nan
     fitted = estimator(**params).fit(x, np.array(["a", "b", "c"])[y])
@@ -129,7 +138,7 @@ CASES = {
         classical=True, drop=("visits",), family=(("code", "multinomial"), ("wait", "multinomial")), alpha=0.5
     ),
     "GaussianNB": lambda: matrix("numbers", GaussianNB),
-    "GaussianNB, holes": lambda: matrix("numbers", GaussianNB, holes=True),
+    "GaussianNB, holes": lambda: matrix("numbers", GaussianNB, has_missing=True),
     "GaussianDiscriminant": lambda: matrix("numbers", GaussianDiscriminant),
     "GaussianDiscriminant, full": lambda: matrix("numbers", GaussianDiscriminant, covariance="full"),
     "BernoulliNB": lambda: matrix("counts", BernoulliNB),
@@ -138,5 +147,5 @@ CASES = {
     "MultinomialNB, length": lambda: matrix("counts", MultinomialNB, document_length=5.0),
     "ComplementNB": lambda: matrix("counts", ComplementNB, norm=True),
     "PoissonNB": lambda: matrix("counts", PoissonNB),
-    "CategoricalNB": lambda: matrix("codes", CategoricalNB, holes=True),
+    "CategoricalNB": lambda: matrix("codes", CategoricalNB, has_missing=True),
 }

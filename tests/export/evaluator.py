@@ -154,8 +154,8 @@ def interpolated(curve, at):
 
 def isotonic(calibration, logs):
     curves, margin = calibration["curves"], calibration["margin"]
-    judged = range(len(logs)) if len(curves) > 1 else [1]
-    own = [interpolated(c, log_odds(logs, k)) for c, k in zip(curves, judged, strict=True)]
+    evaluated = range(len(logs)) if len(curves) > 1 else [1]
+    own = [interpolated(c, log_odds(logs, k)) for c, k in zip(curves, evaluated, strict=True)]
     own = [min(max(p, margin), 1.0 - margin) for p in own]
     own = [1.0 - own[0], own[0]] if len(curves) == 1 else own
     return [p / sum(own) for p in own] if sum(own) > 0 else [math.exp(p) for p in logs]

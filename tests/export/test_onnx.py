@@ -9,7 +9,7 @@ from tallybayes import GaussianNB, NaiveBayes, errors
 from tests.export.cases import CASES
 from tests.servers import needed
 
-HOLE = "a text that stands for no text"
+MISSING_VALUE = "a text that stands for no text"
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def run(graph, rows):
     def tensor(of):
         values = rows[of.name]
         if of.type == "tensor(string)":
-            return np.array([HOLE if v is None else v for v in values], object)[:, None]
+            return np.array([MISSING_VALUE if v is None else v for v in values], object)[:, None]
         return np.array([np.nan if v is None else v for v in values], kinds[of.type])[:, None]
 
     return session.run(["label", "probabilities"], {of.name: tensor(of) for of in inputs})
@@ -45,7 +45,7 @@ def test_the_graph_answers_as_the_model(name):
     import onnx
 
     case = CASES[name]()
-    graph = case.estimator.to_onnx(missing_text=HOLE)
+    graph = case.estimator.to_onnx(missing_text=MISSING_VALUE)
     onnx.checker.check_model(graph, full_check=True)
     label, found = run(graph, case.rows)
     np.testing.assert_allclose(found, case.expected, rtol=0, atol=1e-5)
@@ -62,14 +62,14 @@ def test_labels_keep_their_type_or_become_text(labels):
     assert label.tolist() == ([str(v) for v in labels] if isinstance(labels[0], float) else labels)
 
 
-def test_single_precision_inputs_are_taken_if_told():
+def test_single_precision_inputs_are_taken_if_given():
     x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
     model = GaussianNB().fit(x, np.arange(50) % 2)
     _, found = run(model.to_onnx(dtype="float32"), {f"x{j}": x[:, j].tolist() for j in range(3)})
     np.testing.assert_allclose(found, model.predict_proba(x), atol=1e-5)
 
 
-def test_a_text_for_holes_that_is_a_level_is_refused():
+def test_a_text_for_missing_values_that_is_a_level_is_refused():
     model = NaiveBayes(classical=True).fit({"town": ["", "Rome", "", "Bonn"]}, [0, 1, 0, 1])
     with pytest.raises(errors.SettingError, match="missing_text="):
         model.to_onnx()

@@ -53,7 +53,7 @@ def test_the_function_is_called_as_it_should_be():
         model.to_python(name="a b")
 
 
-def test_a_hole_in_a_bag_is_an_error_that_names_it():
+def test_a_missing_value_in_a_bag_is_an_error_that_names_it():
     score = made(CASES["MultinomialNB"]().estimator)["predict_proba"]
     with pytest.raises(ValueError, match="'x1' is missing"):
         score({"x0": 1, "x2": 1, "x3": 0})

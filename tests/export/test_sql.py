@@ -47,21 +47,21 @@ class Database:
             cursor = connection.cursor()
             defined = ", ".join(f"{quoted(name)} {type_of(values)}" for name, values in columns.items())
             cursor.execute(f'CREATE TEMPORARY TABLE "ro""ws" ({defined})')
-            holes = ", ".join([self.hole] * len(columns))
-            cursor.executemany(f'INSERT INTO "ro""ws" VALUES ({holes})', list(zip(*columns.values(), strict=True)))
+            marks = ", ".join([self.placeholder] * len(columns))
+            cursor.executemany(f'INSERT INTO "ro""ws" VALUES ({marks})', list(zip(*columns.values(), strict=True)))
             cursor.execute(sql('ro"ws'))
             return cursor.fetchall()
 
 
 class SQLite(Database):
-    dialect, hole = "sqlite", "?"
+    dialect, placeholder = "sqlite", "?"
 
     def connected(self):
         return closing(sqlite3.connect(":memory:"))
 
 
 class Postgres(Database):
-    dialect, hole = "postgres", "%s"
+    dialect, placeholder = "postgres", "%s"
 
     def __init__(self, parameters):
         self.parameters = parameters

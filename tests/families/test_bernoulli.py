@@ -103,7 +103,7 @@ def test_the_joint_of_many_columns_is_a_whole_number():
     assert Bernoulli().joint_size(params) == 2**2000
 
 
-def test_a_hole_is_no_evidence():
+def test_a_missing_value_is_no_evidence():
     family = Bernoulli(0.0)
     x = np.array([[1.0, np.nan], [np.nan, 0.0], [1.0, 1.0]])
     summary, params = fitted(family, x, [0, 0, 0])

@@ -60,13 +60,13 @@ def test_an_unsmoothed_zero_is_a_true_zero():
 
 @pytest.mark.parametrize("code", [UNSEEN, 4, 200, -7])
 def test_an_unseen_value_is_worth_nothing_or_the_smoothing(code):
-    strange = Codes(np.array([[MISSING, code]]), X.n_levels)
+    unusual = Codes(np.array([[MISSING, code]]), X.n_levels)
     ignoring, smoothing = Categorical(), Categorical(0.5, unseen="smooth")
-    assert_array_equal(ignoring.log_prob(fitted(ignoring, X, CODES)[1], strange), [[0.0, 0.0]])
+    assert_array_equal(ignoring.log_prob(fitted(ignoring, X, CODES)[1], unusual), [[0.0, 0.0]])
     _, params = fitted(smoothing, X, CODES)
     want = np.log([[0.5 / (3 + 4 * 0.5), 0.5 / (2 + 4 * 0.5)]])
-    assert_allclose(smoothing.log_prob(params, strange), want)
-    assert_allclose(smoothing.contributions(params, strange).sum(axis=2), want)
+    assert_allclose(smoothing.log_prob(params, unusual), want)
+    assert_allclose(smoothing.contributions(params, unusual).sum(axis=2), want)
 
 
 def test_unseen_values_are_forbidden_without_smoothing_where_they_are_smoothed():
@@ -116,7 +116,7 @@ def test_codes_have_no_linear_form():
 
 
 def test_all_codes_of_a_byte_are_levels():
-    # 255 is the last of 256 levels, not a hole.
+    # 255 is the last of 256 levels, not a missing value.
     x = Codes(np.arange(256, dtype=np.uint8)[:, None], np.array([256]))
     summary, _ = fitted(Categorical(), x, np.zeros(256, int))
     assert_array_equal(summary.count, np.ones((1, 256)))

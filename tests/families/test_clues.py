@@ -34,28 +34,28 @@ def test_how_often_a_word_occurs_in_a_document_does_not_matter():
     _, params = fitted(family, X, CODES)
     assert_array_equal(family.log_prob(params, X), family.log_prob(params, 7.0 * X))
     _, again = fitted(family, 3.0 * X, CODES)
-    assert_array_equal(params.said, again.said)
+    assert_array_equal(params.evidence, again.evidence)
 
 
-def test_only_the_strongest_words_of_each_class_are_heard():
+def test_only_the_strongest_words_of_each_class_are_counted():
     rng = np.random.default_rng(0)
     x, codes = rng.random((40, 30)) < 0.4, rng.integers(0, 2, 40)
     for most in (1, 3):
         family = Clues(most=most)
         _, params = fitted(family, x, codes)
         every = Clues(most=100).contributions(params, x)
-        heard = family.contributions(params, x)
-        for one, all_of_it in zip(heard, every, strict=True):
+        strongest_words = family.contributions(params, x)
+        for one, all_of_it in zip(strongest_words, every, strict=True):
             for k in (0, 1):
                 want = sorted(all_of_it[k][all_of_it[k] > 0])[-most:]
                 assert_allclose(sorted(one[k][one[k] > 0]), want)
-        assert_allclose(heard.sum(axis=2), family.log_prob(params, x))
+        assert_allclose(strongest_words.sum(axis=2), family.log_prob(params, x))
 
 
 def test_a_word_that_nobody_used_says_nothing():
     family = Clues()
     _, params = fitted(family, np.array([[1, 0], [1, 0], [0, 0]]), [0, 0, 1])
-    assert_array_equal(params.said[1], [0.0, 0.0])
+    assert_array_equal(params.evidence[1], [0.0, 0.0])
 
 
 def test_the_pseudocount_and_the_number_of_clues_matter():
@@ -74,7 +74,7 @@ def test_settings_that_make_no_sense():
         Clues(most=0)
 
 
-def test_holes_and_what_is_no_probability():
+def test_missing_values_and_what_is_no_probability():
     family = Clues()
     _, params = fitted(family, X, CODES)
     with pytest.raises(DataError, match="NaN"):

@@ -34,19 +34,19 @@ def test_a_class_without_rows_or_with_zeros_only_has_the_mean_of_all():
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])
-def test_a_column_of_zeros_or_holes_is_no_evidence(value):
+def test_a_column_of_zeros_or_missing_values_is_no_evidence(value):
     family = Exponential()
     _, params = fitted(family, np.full((4, 1), value), CODES)
     scores = family.log_prob(params, np.array([[0.0], [3.0]]))
     assert_allclose(scores[:, 0], scores[:, 1])
 
 
-def test_a_hole_is_no_evidence():
+def test_a_missing_value_is_no_evidence():
     family = Exponential()
-    holed = np.array([[2.0, np.nan], [1.0, 3.0], [4.0, 5.0]])
-    summary, params = fitted(family, holed, [0, 0, 1])
+    with_missing = np.array([[2.0, np.nan], [1.0, 3.0], [4.0, 5.0]])
+    summary, params = fitted(family, with_missing, [0, 0, 1])
     assert_array_equal(summary.weight, [[2.0, 1.0], [1.0, 1.0]])
-    assert_allclose(family.log_prob(params, holed)[0], expon.logpdf(2.0, scale=params.mean[:, 0]))
+    assert_allclose(family.log_prob(params, with_missing)[0], expon.logpdf(2.0, scale=params.mean[:, 0]))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, (0.5, 2.0)], ids=str)

@@ -89,14 +89,14 @@ def test_parameters_are_counted():
 # ---------------------------------------------------------------------------------------------- missing values
 
 
-def test_a_hole_is_no_evidence():
-    holed = X.copy()
-    holed[3, 1] = np.nan
+def test_a_missing_value_is_no_evidence():
+    with_missing = X.copy()
+    with_missing[3, 1] = np.nan
     family = Gaussian()
-    summary, params = fitted(family, holed, CODES)
+    summary, params = fitted(family, with_missing, CODES)
     assert_array_equal(summary.weight, [[10, 10, 10], [10, 9, 10]])
-    want = densities(holed, params.mean, params.variance)
-    assert_allclose(family.log_prob(params, holed), np.nansum(want, axis=2))
+    want = densities(with_missing, params.mean, params.variance)
+    assert_allclose(family.log_prob(params, with_missing), np.nansum(want, axis=2))
 
 
 def test_a_class_without_a_value_borrows_those_of_the_column():
@@ -111,8 +111,8 @@ def test_a_column_without_a_value_is_no_evidence():
     family = Gaussian()
     _, params = fitted(family, x, [0, 0, 1])
     _, without = fitted(family, x[:, :1], [0, 0, 1])
-    strange = np.array([[2.0, 77.0]])
-    assert_allclose(family.log_prob(params, strange), family.log_prob(without, strange[:, :1]))
+    unusual = np.array([[2.0, 77.0]])
+    assert_allclose(family.log_prob(params, unusual), family.log_prob(without, unusual[:, :1]))
 
 
 # ---------------------------------------------------------------------------------------------- numbers

@@ -55,10 +55,10 @@ def test_the_stronger_the_pool_the_less_a_rare_level_says():
 
 @pytest.mark.parametrize("code", [UNSEEN, 4, 77])
 def test_an_unseen_value_is_worth_nothing_or_the_smoothing(code):
-    strange = Codes(np.array([[MISSING, code]]), X.n_levels)
+    unusual = Codes(np.array([[MISSING, code]]), X.n_levels)
     ignoring, smoothing = Hierarchical(), Hierarchical(2.0, unseen="smooth")
-    assert_array_equal(ignoring.log_prob(fitted(ignoring, X, CODES)[1], strange), [[0.0, 0.0]])
-    assert_allclose(smoothing.log_prob(fitted(smoothing, X, CODES)[1], strange), np.log([[2 / 5, 2 / 3]]))
+    assert_array_equal(ignoring.log_prob(fitted(ignoring, X, CODES)[1], unusual), [[0.0, 0.0]])
+    assert_allclose(smoothing.log_prob(fitted(smoothing, X, CODES)[1], unusual), np.log([[2 / 5, 2 / 3]]))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -64,10 +64,10 @@ def test_leave_one_out_is_counting_the_other_rows(weighted):
         assert_allclose(got[i], family.log_prob(without, x.take(np.array([i])))[0])
 
 
-def test_a_hole_is_no_evidence():
+def test_a_missing_value_is_no_evidence():
     _, params = fitted(Kernel(), X, CODES)
-    holes = Codes(np.array([[MISSING, MISSING], [UNSEEN, MISSING]]), X.n_levels)
-    assert_array_equal(Kernel().log_prob(params, holes), np.zeros((2, 2)))
+    with_missing = Codes(np.array([[MISSING, MISSING], [UNSEEN, MISSING]]), X.n_levels)
+    assert_array_equal(Kernel().log_prob(params, with_missing), np.zeros((2, 2)))
 
 
 def test_a_single_bin_is_no_evidence():

@@ -69,7 +69,7 @@ def test_a_cell_that_is_no_count_is_named(value, problem):
         assert (error.value.row, error.value.column) == (2, 1)
 
 
-def test_a_hole_is_found_however_light_its_row():
+def test_a_missing_value_is_found_however_light_its_row():
     bad = X.copy()
     bad[1, 2] = np.nan
     with pytest.raises(CellError, match="NaN"):

@@ -40,7 +40,7 @@ def test_an_unsmoothed_zero_is_a_true_zero():
     assert not np.isnan(family.contributions(params, X)).any()
 
 
-def test_a_hole_is_no_evidence():
+def test_a_missing_value_is_no_evidence():
     family = Poisson(0.0)
     x = np.array([[2.0, np.nan], [4.0, 3.0]])
     summary, params = fitted(family, x, [0, 0])
@@ -57,11 +57,11 @@ def test_the_weights_are_log_rates():
     assert_allclose(bias, -params.rate.sum(axis=1))
 
 
-def test_sparse_rows_can_be_left_out_of_a_tally_that_has_holes():
-    # Dense rows with a hole were learned before: the columns of a class do not weigh the same.
+def test_sparse_rows_can_be_left_out_of_a_tally_that_has_missing_values():
+    # Dense rows with a missing value were learned before: the columns of a class do not weigh the same.
     family = Poisson()
-    holed = np.array([[np.nan, 3.0, 1.0], [1.0, 2.0, 0.0]])
-    before, _ = fitted(family, holed, [0, 1])
+    with_missing = np.array([[np.nan, 3.0, 1.0], [1.0, 2.0, 0.0]])
+    before, _ = fitted(family, with_missing, [0, 1])
     x = sparse_rows(csr_array(X))
     summary = before + fitted(family, x, CODES)[0]
     got = family.leave_one_out(summary, family.estimate(summary), x, labels(CODES))

@@ -38,7 +38,7 @@ def test_log_probabilities_are_a_spike_or_scipys_density(rest, alpha):
     assert_allclose(family.contributions(params, X).sum(axis=2), family.log_prob(params, X))
 
 
-def test_a_hole_is_neither_zero_nor_another_number():
+def test_a_missing_value_is_neither_zero_nor_another_number():
     family = ZeroInflated()
     summary, params = fitted(family, np.array([[0.0], [np.nan], [3.0], [5.0]]), [0, 0, 0, 1])
     assert_array_equal(summary.other.weight, [[2.0], [1.0]])

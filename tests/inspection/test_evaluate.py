@@ -32,7 +32,7 @@ def drawn(n=400, n_classes=3, seed=0):
 
 
 def mixed(n=60, seed=3, weighted=True, **settings):
-    """A model of numbers and categories with holes and weights, and the rows it learned."""
+    """A model of numbers and categories with missing values and weights, and the rows it learned."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(3, size=n).astype(np.int32)
     numbers = rng.normal(size=(n, 2)) + codes[:, None]

@@ -65,17 +65,17 @@ def test_factors_are_written_as_they_are_worked_out() -> None:
 def test_a_notebook_sees_what_a_terminal_sees() -> None:
     shown = NaiveBayes(classical=True).fit(DAYS, PLAY).explain({"wind": "weak"})._repr_html_()
     assert "(missing)" not in shown
-    assert "<p>no value: outlook, temperature, humidity</p>" in shown
+    assert "<p>missing: outlook, temperature, humidity</p>" in shown
 
 
-def told(**evidence: tuple[Any, float]) -> Explanation:
+def given(**evidence: tuple[Any, float]) -> Explanation:
     parts = tuple(Evidence(column, value, amount) for column, (value, amount) in evidence.items())
     total = -0.5 + math.fsum(part.log_odds for part in parts)
     return Explanation("spam", "ham", -0.5, parts, total, {"ham": 0.25, "spam": 0.75})
 
 
 def test_an_explanation_prints_one_line_for_each_thing_that_speaks() -> None:
-    lines = str(told(word=("offer", 2.0), size=(1234.5678, -1.0), sender=(None, 0.0))).splitlines()
+    lines = str(given(word=("offer", 2.0), size=(1234.5678, -1.0), sender=(None, 0.0))).splitlines()
     assert lines[0] == "spam: 75.0 % (next: ham)"
     assert [line.split("  ")[0] for line in map(str.strip, lines[1:4])] == ["prior", "word = offer", "size = 1234.57"]
     assert [line.split()[-2 if "█" in line or "░" in line else -1] for line in lines[1:5]] == [
@@ -84,26 +84,26 @@ def test_an_explanation_prints_one_line_for_each_thing_that_speaks() -> None:
         "-1.000",
         "+0.500",
     ]
-    assert lines[5].strip() == "no value: sender"
+    assert lines[5].strip() == "missing: sender"
 
 
 def test_bars_are_as_long_as_the_evidence_is_strong() -> None:
-    lines = str(told(word=("offer", 2.0), size=(3, -1.0))).splitlines()
+    lines = str(given(word=("offer", 2.0), size=(3, -1.0))).splitlines()
     assert [line.count("█") + line.count("░") for line in lines[1:5]] == [5, 20, 10, 0]  # the total has no bar
 
 
 def test_numbers_stand_one_below_the_other() -> None:
-    lines = str(told(a=("x", 2.0), a_much_longer_name=("with a long value", -1.0))).splitlines()[1:5]
+    lines = str(given(a=("x", 2.0), a_much_longer_name=("with a long value", -1.0))).splitlines()[1:5]
     assert len({line.index(sign) for line, sign in zip(lines, "-+-+", strict=True)}) == 1
 
 
 @pytest.mark.parametrize("amount", [math.inf, -math.inf, 0.0, 1e-12, 1e300])
 def test_extreme_evidence_can_be_printed(amount: float) -> None:
-    assert "word = x" in str(told(word=("x", amount)))
+    assert "word = x" in str(given(word=("x", amount)))
 
 
 def test_a_missing_value_that_speaks_is_shown_with_the_others() -> None:
-    text = str(told(word=(None, 1.5)))
+    text = str(given(word=(None, 1.5)))
     assert "word = (missing)" in text
     assert "no value" not in text
 

@@ -51,7 +51,7 @@ FRACTIONAL = (0.0, 0.1, 1 / 3, 0.5, 1.0, 2.7)
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Rows before they are encoded: cells as floats with NaN for holes, class codes and weights."""
+    """Rows before they are encoded: cells as floats with NaN for missing values, class codes and weights."""
 
     x: NDArray[np.float64]  # (n, WIDTH)
     codes: NDArray[np.int32]  # (n,) positions in CLASSES
@@ -64,7 +64,7 @@ class Table:
         """The rows at these positions, in this order."""
         return Table(self.x[rows], self.codes[rows], self.weight[rows])
 
-    def weighing(self, weight: Any) -> Table:
+    def with_unlabelled_weight(self, weight: Any) -> Table:
         """The same rows with other weights."""
         return replace(self, weight=np.broadcast_to(weight, len(self)).astype(np.float64))
 
@@ -134,7 +134,7 @@ GRIDS = ((2, 2), (2, 3), (3, 2))  # levels of the two columns of each pair
 
 
 def _codes(dtype: type, lay: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray) -> Form:
-    """Categories in integers of one width; unsigned ones have no code for a hole."""
+    """Categories in integers of one width; unsigned ones have no code for a missing value."""
 
     def make(x: NDArray[Any]) -> Codes:
         return Codes(lay(np.nan_to_num(x, nan=MISSING).astype(dtype)), N_LEVELS)
@@ -190,7 +190,7 @@ class Entry:
     cells: Callable[[NDArray[np.float64]], NDArray[np.float64]]  # what a grid of 0 … 4 means to the family
     forms: Mapping[str, Form]  # the first one is the plain one
     settings: tuple[Family, ...]  # the first one is the default
-    holes: bool = True
+    takes_missing: bool = True
     anchor: tuple[tuple[int, ...], ...] = ()  # grid of rows that stay when one is left out
     edges: tuple[tuple[float, ...], ...] | None = None  # of the columns, where they are numbers in bins
     keeps_structure: bool = False  # leave-one-out keeps a part of the parameters that all rows had a say in
@@ -266,7 +266,7 @@ ENTRIES = {
         _amounts,
         DENSE | SPARSE,
         (Multinomial(), Multinomial(0.0), Multinomial(0.3), Multinomial(0.3, document_length=3.0)),
-        holes=False,
+        takes_missing=False,
     ),
     "complement": Entry(
         "count",
@@ -280,9 +280,11 @@ ENTRIES = {
             Complement(0.3, norm=True),
             Complement(0.0, norm=True),
         ),
-        holes=False,
+        takes_missing=False,
     ),
-    "clues": Entry("count", _amounts, DENSE | SPARSE, (Clues(), Clues(0.3, most=1), Clues(1.0, most=2)), holes=False),
+    "clues": Entry(
+        "count", _amounts, DENSE | SPARSE, (Clues(), Clues(0.3, most=1), Clues(1.0, most=2)), takes_missing=False
+    ),
     "poisson": Entry("count", _amounts, DENSE | SPARSE, (Poisson(), Poisson(0.0), Poisson(0.3))),
     "hierarchical": Entry(
         "category",
@@ -327,9 +329,9 @@ class Case:
     # ------------------------------------------------------------------------------------------ rows
 
     def table(self, grid: NDArray[Any], codes: NDArray[Any], weight: NDArray[Any]) -> Table:
-        """Rows from a grid of small integers; -1 is a hole where the family takes holes, and 0 elsewhere."""
+        """Rows from a grid of small integers; -1 is a missing value where the family takes any, else 0."""
         cells = self.entry.cells(np.maximum(grid, 0).astype(np.float64))
-        return Table(np.where(grid < 0, np.nan, cells) if self.entry.holes else cells, codes, weight)
+        return Table(np.where(grid < 0, np.nan, cells) if self.entry.takes_missing else cells, codes, weight)
 
     def tables(
         self, min_rows: int = 1, max_rows: int = 8, weights: tuple[float, ...] = FRACTIONAL

@@ -33,7 +33,7 @@ def assert_same_tally(got: Tally, want: Tally, exact: bool = False, scale: Tally
             _same_scatter(mine, summary, exact, (scale or want).blocks[name].summary.columns().merged())
             continue
         for field, array in summary.arrays().items():
-            # Sparse rows have no holes, so one column of weights stands for all.
+            # Sparse rows have no missing values, so one column of weights stands for all.
             _same(*np.broadcast_arrays(mine.arrays()[field], array), exact)
 
 

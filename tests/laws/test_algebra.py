@@ -67,7 +67,7 @@ def test_taking_everything_back_leaves_nothing(case, data):
 def test_scaling_a_tally_scales_the_weight_of_its_rows(case, data, factor):
     table = data.draw(case.tables())
     tally = case.tally(table)
-    assert_same_tally(factor * tally, case.tally(table.weighing(factor * table.weight)), scale=tally)
+    assert_same_tally(factor * tally, case.tally(table.with_unlabelled_weight(factor * table.weight)), scale=tally)
 
 
 @each_family
@@ -123,7 +123,7 @@ def test_rows_never_learned_cannot_be_taken_back(case, stranger):
     learned = table.take(table.codes != 2)
     rows = {
         "one row too many": learned + learned.take([0]),
-        "a row twice as heavy": learned.weighing(2.0),
+        "a row twice as heavy": learned.with_unlabelled_weight(2.0),
         "a class of no rows": table.take(table.codes == 2),
     }[stranger]
     model = case.model(learned)

@@ -57,13 +57,13 @@ def test_a_whole_weight_is_a_row_that_often(case, data):
     table = data.draw(case.tables(weights=WHOLE))
     often = table.take(np.repeat(np.arange(len(table)), table.weight.astype(int)))
     if len(often):
-        assert_same_tally(case.tally(table), case.tally(often.weighing(1.0)), exact=True)
+        assert_same_tally(case.tally(table), case.tally(often.with_unlabelled_weight(1.0)), exact=True)
 
 
 @each_family
 @given(data=st.data())
 def test_a_row_of_weight_zero_changes_nothing(case, data):
-    table, ghosts = data.draw(case.tables()), data.draw(case.tables()).weighing(0.0)
+    table, ghosts = data.draw(case.tables()), data.draw(case.tables()).with_unlabelled_weight(0.0)
     for both in (table + ghosts, ghosts + table):
         assert_same_tally(case.tally(both), case.tally(table), exact=True)
 

@@ -34,12 +34,12 @@ from tallybayes.errors import DataError, ForbiddenRowWarning
 
 ESTIMATORS = [GaussianNB, BernoulliNB, CategoricalNB, MultinomialNB, ComplementNB, PoissonNB]
 SMOOTHED = [BernoulliNB, CategoricalNB, MultinomialNB, ComplementNB, PoissonNB]
-TAKES_HOLES = [GaussianNB, BernoulliNB, CategoricalNB, PoissonNB]
+TAKES_MISSING = [GaussianNB, BernoulliNB, CategoricalNB, PoissonNB]
 SPARSE = [BernoulliNB, MultinomialNB, ComplementNB, PoissonNB]
 
 every = pytest.mark.parametrize("nb", ESTIMATORS)
 every_smoothed = pytest.mark.parametrize("nb", SMOOTHED)
-every_hole = pytest.mark.parametrize("nb", TAKES_HOLES)
+all_missing = pytest.mark.parametrize("nb", TAKES_MISSING)
 every_sparse = pytest.mark.parametrize("nb", SPARSE)
 
 
@@ -446,7 +446,7 @@ def test_pitfall_21_bad_counts_name_the_column_and_change_nothing(nb: Any, bad: 
     assert snapshot(model) == before
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_row_without_a_value_gives_the_prior(nb: Any) -> None:
     x, y = small_counts()
     y[:30] = 0
@@ -454,24 +454,26 @@ def test_pitfall_22_a_row_without_a_value_gives_the_prior(nb: Any) -> None:
     np.testing.assert_allclose(model.predict_proba(np.full((2, 4), np.nan)), np.tile(np.bincount(y) / 60, (2, 1)))
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_column_without_a_value_is_ignored_with_a_note(nb: Any) -> None:
     x, y = small_counts()
-    holed = x.astype(float)
-    holed[:, 2] = np.nan
+    with_missing = x.astype(float)
+    with_missing[:, 2] = np.nan
     with pytest.warns(UserWarning, match="'x2'"):
-        model = nb().fit(holed, y)
+        model = nb().fit(with_missing, y)
     without = nb().fit(np.delete(x, 2, axis=1), y)
-    np.testing.assert_allclose(model.predict_proba(holed), without.predict_proba(np.delete(x, 2, axis=1)), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_proba(with_missing), without.predict_proba(np.delete(x, 2, axis=1)), rtol=1e-9
+    )
 
 
-@every_hole
+@all_missing
 def test_pitfall_22_a_column_without_a_value_in_one_batch(nb: Any) -> None:
     x, y = small_counts()
-    holed = x.astype(float)
-    holed[:20, 2] = np.nan
-    model = nb().partial_fit(holed[:20], y[:20], classes=[0, 1, 2]).partial_fit(holed[20:], y[20:])
-    np.testing.assert_allclose(joint(model, x), joint(nb().fit(holed, y), x), rtol=1e-10)
+    with_missing = x.astype(float)
+    with_missing[:20, 2] = np.nan
+    model = nb().partial_fit(with_missing[:20], y[:20], classes=[0, 1, 2]).partial_fit(with_missing[20:], y[20:])
+    np.testing.assert_allclose(joint(model, x), joint(nb().fit(with_missing, y), x), rtol=1e-10)
 
 
 @every

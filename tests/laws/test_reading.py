@@ -52,7 +52,7 @@ def test_contributions_and_prior_add_up_to_the_log_joint(case, data):
     assert_allclose(parts.sum(axis=2) + model.log_prior, model.log_joint(rows), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.entry.holes], ids=str)
+@pytest.mark.parametrize("case", [case for case in CASES if case.entry.takes_missing], ids=str)
 @given(data=st.data())
 def test_a_row_without_a_value_has_the_prior(case, data):
     model = case.model(data.draw(case.tables()), prior_alpha=0.5)
@@ -74,12 +74,12 @@ def test_posteriors_sum_to_one(case, data, prior):
 
 @each_case
 def test_a_row_unlike_any_other_still_has_a_posterior(case):
-    strange = 1e6 * case.random_table(5, seed=1).x
+    unusual = 1e6 * case.random_table(5, seed=1).x
     if case.entry.kind == "category":
         codes = np.array([[UNSEEN, 1, 0], [MISSING, UNSEEN, UNSEEN], [100, 100, 100]])
         matrix = Codes(codes, N_LEVELS)
     else:
-        matrix = case.matrix(strange)
+        matrix = case.matrix(unusual)
     with _forbidden_rows_allowed():
         posterior = case.model(case.random_table(40)).posterior(case.encoded(matrix))
     assert_allclose(posterior.sum(axis=1), 1.0, rtol=1e-12)

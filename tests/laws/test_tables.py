@@ -57,8 +57,8 @@ def naive_bayes(settings):
     return NaiveBayes(classical=True, kind=KIND, tokens=Tokens(hashed=4), var_smoothing=0.1, **settings)
 
 
-# Two rows of each class without a hole stay in every model: a column that is constant without its row has no spread
-# but what rounding leaves, and scores would be divided by it.
+# Two complete rows of each class stay in every model: a column that is constant without its row has no spread but what
+# rounding leaves, and scores would be divided by it.
 ANCHORS = {
     "city": list("abcabc"),
     "flag": [True, False, True, True, False, False],
@@ -72,7 +72,7 @@ N = len(ANCHORS["city"])
 
 @st.composite
 def tables(draw, least=2, most=8):
-    """A mixed table with holes, a label and a weight for every row; the first rows are the anchors."""
+    """A mixed table with missing values, a label and a weight for every row; the first rows are the anchors."""
     n = draw(st.integers(least, most))
 
     def column(name, values):
@@ -138,7 +138,7 @@ def test_k_fold_is_refitting_without_the_fold(settings, table, n_folds, seed):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", ["pandas", "polars", "rows"])
-def test_real_rows_with_holes_are_left_out_exactly(form, weighted):
+def test_real_rows_with_missing_values_are_left_out_exactly(form, weighted):
     """Every seventh penguin, each really left out of the other 343."""
     x, y = birds()
     y = np.array(y)
@@ -211,7 +211,7 @@ def test_unlearned_penguins_leave_moments_to_a_billionth():
 
 @st.composite
 def plain_columns(draw):
-    """Columns as they come, whatever they turn out to be: text, numbers, yes and no, all with holes."""
+    """Columns as they come, whatever they turn out to be: text, numbers, yes and no, all with missing values."""
     n = draw(st.integers(6, 30))
 
     def column(values):
@@ -252,14 +252,14 @@ def test_numbers_in_an_array_are_numbers_in_a_table(form, seed):
     rng = np.random.default_rng(seed)
     array, y = rng.normal(size=(30, 3)) * [1, 100, 1e-3], rng.choice(CLASSES, 30)
     array[rng.random((30, 3)) < 0.2] = np.nan
-    holes = {f"x{j}": [None if np.isnan(v) else v for v in array[:, j].tolist()] for j in range(3)}
+    table = {f"x{j}": [None if np.isnan(v) else v for v in array[:, j].tolist()] for j in range(3)}
     model, expected = (
-        NaiveBayes(classical=True).fit(FORMS[form](holes), y),
+        NaiveBayes(classical=True).fit(FORMS[form](table), y),
         NaiveBayes(classical=True).fit(array, y),
     )
     assert str(model.schema_) == str(expected.schema_)
     assert_same_tally(model.tally_, expected.tally_, scale=expected.tally_)
-    assert_allclose(model.predict_proba(FORMS[form](holes)), expected.predict_proba(array), rtol=1e-9)
+    assert_allclose(model.predict_proba(FORMS[form](table)), expected.predict_proba(array), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- batches and order

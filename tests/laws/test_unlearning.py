@@ -217,7 +217,7 @@ def test_rows_that_cannot_have_been_there_are_refused(offset: float, n: int) -> 
         _ = whole - moments(np.array([x.mean() + sign * 0.999 * furthest]))  # this one may have been there
 
 
-def test_a_stranger_far_out_is_refused_wherever_the_column_lies() -> None:
+def test_an_outlier_far_out_is_refused_wherever_the_column_lies() -> None:
     rng = np.random.default_rng(0)
     x = 1e6 + rng.normal(size=(1000, 1))
     y = np.repeat(["a", "b"], 500)

@@ -16,7 +16,7 @@ from tallybayes.families import (
     ZeroInflated,
     numeric_families,
 )
-from tallybayes.learning.candidates import Choice, Judge, candidates
+from tallybayes.learning.candidates import Choice, TrialRows, candidates
 from tallybayes.learning.reading import joined
 
 RNG = np.random.default_rng(0)
@@ -62,11 +62,11 @@ def test_the_family_that_drew_the_numbers_wins(values, names):
 
 
 @pytest.mark.parametrize("name", list(numeric_families()))
-def test_a_family_for_all_numbers_can_be_told(name):
+def test_a_family_for_all_numbers_can_be_given(name):
     assert chosen(RNG.lognormal(Y), numeric=name)[0].name == name
 
 
-def test_a_family_of_one_column_can_be_told_beside_any_that_are_chosen():
+def test_a_family_of_one_column_can_be_given_beside_any_that_are_chosen():
     comb = (RNG.random(N) + RNG.integers(0, 3, N) * 2 + Y) % 6
     x = {"a": RNG.normal(Y), "b": comb, "c": RNG.lognormal(Y)}
     for name in ("binned", "kernel", "gaussian", "exponential"):
@@ -113,7 +113,7 @@ def test_a_constant_is_no_evidence(value):
 
 
 def test_ids_do_not_pass_chance_for_evidence():
-    # Every level occurs about twice: leave-one-out shows that they foretell nothing.
+    # Every level occurs about twice: leave-one-out shows that they predict nothing.
     zips = RNG.integers(0, N // 2, N).astype(str)
     family, _ = chosen(zips)
     assert family.strength == (128.0,)
@@ -125,7 +125,7 @@ def test_rows_of_the_same_code_class_and_weight_are_tried_once():
     codes, labels = Codes(x, np.array([4])), Labels(y, weight)
     family, prior = Hierarchical(), np.log([0.2, 0.3, 0.5])
     summary = family.tally(codes, labels, 3)
-    trial = Judge({}, labels, prior).of_column(codes)
+    trial = TrialRows({}, labels, prior).of_column(codes)
     assert len(trial.times) <= 5 * 3 * 2
     assert trial.times.sum() == pytest.approx(weight.sum())
     scores = family.leave_one_out(summary, family.estimate(summary), codes, labels) + prior

@@ -60,9 +60,9 @@ def test_rows_without_any_label_need_none() -> None:
 
 
 def test_every_step_is_reported() -> None:
-    start, told = begun(X[:2], ["low", "high"]), []
-    found = em.learn(start, rows(start, X), report=lambda step, value: told.append((step, value)))
-    assert told == list(enumerate(found.log_likelihood_path, 1))
+    start, given = begun(X[:2], ["low", "high"]), []
+    found = em.learn(start, rows(start, X), report=lambda step, value: given.append((step, value)))
+    assert given == list(enumerate(found.log_likelihood_path, 1))
 
 
 @pytest.mark.parametrize(("max_iter", "tol"), [(0, 1e-3), (-1, 1e-3), (10, -1.0), (10, float("nan"))])
@@ -74,7 +74,7 @@ def test_steps_that_mean_nothing(max_iter: int, tol: float) -> None:
 
 def test_rows_that_weigh_nothing() -> None:
     start = begun(X[:2], ["low", "high"])
-    with pytest.raises(DataError, match="weigh nothing"):
+    with pytest.raises(DataError, match="weight zero"):
         em.learn(start, rows(start, X, weight=np.zeros(6)))
 
 

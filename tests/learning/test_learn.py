@@ -41,7 +41,7 @@ def test_few_rows_are_learned_in_silence_where_nothing_was_asked():
     assert NaiveBayes().fit(x, y).weights_ is None
 
 
-def test_enough_rows_are_weighed():
+def test_enough_rows_are_weighted():
     x, y = table(LEAST_ROWS)
     assert NaiveBayes(weights="learn").fit(x, y).weights_ is not None
 
@@ -153,12 +153,12 @@ def test_true_zeros_leave_no_weights_and_say_why():
 def test_a_row_of_weight_two_counts_as_two_rows():
     x, y = table()
     weight = 1 + np.arange(200) % 2
-    weighed = NaiveBayes(pairs=0, numeric="gaussian", weights="learn").fit(x, y, weight)
+    weighted = NaiveBayes(pairs=0, numeric="gaussian", weights="learn").fit(x, y, weight)
     repeated = NaiveBayes(pairs=0, numeric="gaussian").fit(
         {n: np.repeat(v, weight) for n, v in x.items()}, np.repeat(y, weight)
     )
     for name in ("gaussian", "hierarchical"):
-        mine, theirs = (m.tally_.blocks[name].summary.arrays() for m in (weighed, repeated))
+        mine, theirs = (m.tally_.blocks[name].summary.arrays() for m in (weighted, repeated))
         for field, array in mine.items():
             assert_allclose(array, theirs[field], rtol=1e-9)
 

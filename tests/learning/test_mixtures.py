@@ -63,8 +63,8 @@ def test_a_class_of_one_row_begins_with_a_width_whatever_the_unit_of_weight() ->
     found = []
     for unit in (1.0, 1e-6):
         rows = replace(batch(), labels=Labels.hard(codes, np.full(120, unit)), schema=schema)
-        told = components.of_shares(SETTINGS, rows, ("a", "b"), unit * (codes[:, None] == [0, 1]))
-        wide = components.widened(told, rows)
-        assert wide.parameters["gaussian"].variance.min() > 10.0 > told.parameters["gaussian"].variance.max()
+        given = components.of_shares(SETTINGS, rows, ("a", "b"), unit * (codes[:, None] == [0, 1]))
+        wide = components.widened(given, rows)
+        assert wide.parameters["gaussian"].variance.min() > 10.0 > given.parameters["gaussian"].variance.max()
         found.append(wide.parameters["gaussian"].variance)
     np.testing.assert_allclose(*found)

@@ -73,8 +73,8 @@ def test_the_gain_must_be_more_than_chance():
     parts = [Column(str(j), "category", ("a", "b", "c")) for j in range(12)]
     even = np.full((400, 2), np.log(0.5))
     assert screened(Grid(parts, codes, labels, 2), even, range(12), 100) == []
-    told = np.column_stack((codes, (codes[:, 0] + labels.codes) % 3)).astype(np.int32)
-    grid = Grid([*parts, Column("12", "category", ("a", "b", "c"))], told, labels, 2)
+    given = np.column_stack((codes, (codes[:, 0] + labels.codes) % 3)).astype(np.int32)
+    grid = Grid([*parts, Column("12", "category", ("a", "b", "c"))], given, labels, 2)
     found = screened(grid, even, range(13), 100)
     assert [(c.left, c.right) for c in found] == [(0, 12)]
     assert found[0].gain > np.log(13 * 12 / 2) + BEYOND_CHANCE
@@ -112,10 +112,10 @@ def test_a_number_is_paired_in_the_bins_that_matter():
     assert pair_column(steps, Column("c", "category", ("a", "b"))).n_cells == 6
 
 
-# ---------------------------------------------------------------------------------------------- as told
+# ---------------------------------------------------------------------------------------------- as given
 
 
-def test_pairs_can_be_told():
+def test_pairs_can_be_given():
     _, y, x = xor()
     model = NaiveBayes(pairs=[("c", "a"), ("a", "b")]).fit(x, y)
     assert pairs_of(model) == ["c together with a", "a together with b"]
@@ -137,11 +137,11 @@ def test_a_pair_is_not_called_what_a_column_is_called(pairs, tmp_path):
     assert_array_equal(twice.class_count_, 2 * model.class_count_)
 
 
-def test_pairs_of_columns_with_long_names_are_told_apart():
+def test_pairs_of_columns_with_long_names_are_distinguished():
     _, y, x = xor()
     x = {"a": x["a"], "b together with c": x["b"], "a together with b": x["a"], "c": x["b"]}
-    told = [("a", "b together with c"), ("a together with b", "c")]
-    assert len(set(pairs_of(NaiveBayes(pairs=told).fit(x, y)))) == 2
+    given = [("a", "b together with c"), ("a together with b", "c")]
+    assert len(set(pairs_of(NaiveBayes(pairs=given).fit(x, y)))) == 2
 
 
 def test_the_words_between_two_columns_are_in_no_name():
@@ -206,7 +206,7 @@ def test_what_is_no_number_of_pairs_is_refused(pairs):
         NaiveBayes(pairs=pairs).fit(x, y)
 
 
-# ---------------------------------------------------------------------------------------------- many columns, holes
+# ---------------------------------------------------------------------------------------- many columns, missing values
 
 
 def test_500_columns_are_screened_in_little_memory():

@@ -38,7 +38,7 @@ def really_left_out(model, batch, alpha):
 
 
 @pytest.mark.parametrize("light", [1.0, 0.05])
-def test_no_other_alpha_foretells_left_out_labels_better(light):
+def test_no_other_alpha_predicts_left_out_labels_better(light):
     # Half the rows show the class, half are noise: how much the noise weighs decides.
     (clear, clear_codes), (noisy, noisy_codes) = noise(30, skill=0.95), noise(30, seed=1)
     weight = np.repeat([2.0, light], 30)
@@ -58,15 +58,15 @@ def _args(model_and_batch):
     return model, "bernoulli", batch
 
 
-def test_many_rows_are_thinned(monkeypatch):
-    judged = []
+def test_many_rows_are_subsampled(monkeypatch):
+    evaluated = []
     leave_one_out = Model.leave_one_out
     monkeypatch.setattr(smoothing, "MOST_ROWS", 25)
     monkeypatch.setattr(
-        Model, "leave_one_out", lambda self, rows, *a: judged.append(rows.n_rows) or leave_one_out(self, rows, *a)
+        Model, "leave_one_out", lambda self, rows, *a: evaluated.append(rows.n_rows) or leave_one_out(self, rows, *a)
     )
     assert best_alpha(*_args(learned(*noise(60)))) > 0
-    assert set(judged) == {20}  # every third row
+    assert set(evaluated) == {20}  # every third row
 
 
 def test_the_only_row_of_each_class_says_nothing_about_alpha():

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from tallybayes import NaiveBayes
-from tallybayes.learning.evidence import LeftOut
+from tallybayes.core.keys import stratified_folds
+from tallybayes.learning.evidence import HeldOut
 from tallybayes.learning.weights import FEW, PULL, PULLS, best_pull, held_out_losses, is_better, learn
 
 
@@ -46,7 +47,7 @@ def loss(weights, evidence, prior, codes, weight, centre, pull):
 
 def test_losses_are_those_of_the_softmax():
     evidence, prior, codes, weight = problem(1)
-    rows, weights = LeftOut.of(evidence, prior, codes, weight), np.random.default_rng(0).random(evidence.shape[2] + 1)
+    rows, weights = HeldOut.of(evidence, prior, codes, weight), np.random.default_rng(0).random(evidence.shape[2] + 1)
     want = log_softmax(scores(evidence, prior, weights), axis=1)
     assert_allclose(rows.log_posterior(weights), want, rtol=1e-4, atol=1e-4)
     assert_allclose(rows.losses(weights), -want[np.arange(len(codes)), codes], rtol=1e-4, atol=1e-4)
@@ -54,14 +55,14 @@ def test_losses_are_those_of_the_softmax():
 
 def test_huge_evidence_does_not_overflow():
     evidence = np.array([[[1e5], [-1e5]], [[1e5], [-1e5]]], dtype=np.float32)
-    rows = LeftOut.of(evidence, np.zeros(2), np.array([0, 1]), np.ones(2))
+    rows = HeldOut.of(evidence, np.zeros(2), np.array([0, 1]), np.ones(2))
     assert_allclose(rows.losses(np.ones(2)), [0.0, 2e5])
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_slope_and_curvature_are_the_derivatives(seed):
     evidence, prior, codes, weight = problem(seed)
-    rows, at = LeftOut.of(evidence / 10, prior, codes, weight), np.full(evidence.shape[2] + 1, 0.7)
+    rows, at = HeldOut.of(evidence / 10, prior, codes, weight), np.full(evidence.shape[2] + 1, 0.7)
     none = np.zeros_like(at)
     slope, curvature = rows.derivatives(rows.against(at))
     want = loss(at, evidence / 10, prior, codes, weight, none, 0.0)[1]
@@ -81,7 +82,7 @@ def test_slope_and_curvature_are_the_derivatives(seed):
 def test_newton_finds_the_maximum_that_l_bfgs_b_finds(seed, pull):
     evidence, prior, codes, weight = problem(seed)
     centre = np.where(np.arange(evidence.shape[2] + 1) % 4 == 3, 0.0, 1.0)
-    found = learn(LeftOut.of(evidence, prior, codes, weight), centre, pull=pull)
+    found = learn(HeldOut.of(evidence, prior, codes, weight), centre, pull=pull)
     args = (evidence, prior, codes, weight, centre, pull)
     options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-13, "gtol": 1e-8}
     best = minimize(loss, centre, args, "L-BFGS-B", jac=True, bounds=[(0, None)] * len(centre), options=options)
@@ -92,40 +93,42 @@ def test_newton_finds_the_maximum_that_l_bfgs_b_finds(seed, pull):
 def test_the_first_weights_can_be_held():
     evidence, prior, codes, weight = problem(3)
     start = np.linspace(0.5, 1.5, evidence.shape[2] + 1)
-    found = learn(LeftOut.of(evidence, prior, codes, weight), np.ones(len(start)), start, fixed=2)
+    found = learn(HeldOut.of(evidence, prior, codes, weight), np.ones(len(start)), start, fixed=2)
     assert_array_equal(found[:2], start[:2])
     assert np.all(found[2:] != start[2:])
 
 
 def test_without_rows_that_tell_the_weights_stay_at_the_centre():
-    rows = LeftOut.of(np.zeros((40, 2, 3), np.float32), np.zeros(2), np.arange(40) % 2, np.ones(40))
+    rows = HeldOut.of(np.zeros((40, 2, 3), np.float32), np.zeros(2), np.arange(40) % 2, np.ones(40))
     assert_allclose(learn(rows, np.array([1.0, 1.0, 0.0, 2.0])), [1.0, 1.0, 0.0, 2.0])
 
 
 def test_weights_stay_finite_where_one_column_tells_all():
     y = np.arange(60) % 2
     own = (np.arange(2) == y[:, None])[:, :, None]
-    rows = LeftOut.of(np.where(own, 0.0, -30.0).astype(np.float32), np.log([0.5, 0.5]), y, np.ones(60))
+    rows = HeldOut.of(np.where(own, 0.0, -30.0).astype(np.float32), np.log([0.5, 0.5]), y, np.ones(60))
     found = learn(rows, np.ones(2))
     assert np.isfinite(found).all()
     assert found.max() < 10
 
 
-def test_evidence_against_the_labels_is_not_heard():
+def test_evidence_against_the_labels_is_not_counted():
     y = np.arange(60) % 2
     own = (np.arange(2) == y[:, None])[:, :, None]
-    rows = LeftOut.of(np.where(own, -3.0, 0.0).astype(np.float32), np.log([0.5, 0.5]), y, np.ones(60))
+    rows = HeldOut.of(np.where(own, -3.0, 0.0).astype(np.float32), np.log([0.5, 0.5]), y, np.ones(60))
     assert learn(rows, np.ones(2))[1] == 0.0
 
 
 def test_a_row_that_weighs_two_counts_as_two():
     evidence, prior, codes, _ = problem(5)
     twice = np.repeat(np.arange(len(codes)), 1 + np.arange(len(codes)) % 2)
-    weighed = learn(LeftOut.of(evidence, prior, codes, 1.0 + np.arange(len(codes)) % 2), np.ones(evidence.shape[2] + 1))
-    repeated = learn(
-        LeftOut.of(evidence[twice], prior, codes[twice], np.ones(len(twice))), np.ones(evidence.shape[2] + 1)
+    weighted = learn(
+        HeldOut.of(evidence, prior, codes, 1.0 + np.arange(len(codes)) % 2), np.ones(evidence.shape[2] + 1)
     )
-    assert_allclose(weighed, repeated, atol=1e-3)
+    repeated = learn(
+        HeldOut.of(evidence[twice], prior, codes[twice], np.ones(len(twice))), np.ones(evidence.shape[2] + 1)
+    )
+    assert_allclose(weighted, repeated, atol=1e-3)
 
 
 # ---------------------------------------------------------------------------------------------- what is kept
@@ -141,10 +144,10 @@ def test_losses_are_better_only_beyond_noise():
     assert not is_better(before, before + np.where(np.arange(400) < 200, 0.1, -5.0), only_first)
 
 
-def test_each_row_is_judged_by_weights_it_had_no_say_in():
+def test_each_row_is_evaluated_by_weights_it_had_no_say_in():
     evidence, prior, codes, weight = problem(7)
-    rows, centre = LeftOut.of(evidence, prior, codes, weight), np.ones(evidence.shape[2] + 1)
-    fold = rows.folds(5)
+    rows, centre = HeldOut.of(evidence, prior, codes, weight), np.ones(evidence.shape[2] + 1)
+    fold = stratified_folds(rows.codes, 5)
     losses = held_out_losses(rows, centre)
     for number in range(5):
         weights = learn(rows.take(fold != number), centre)
@@ -152,8 +155,8 @@ def test_each_row_is_judged_by_weights_it_had_no_say_in():
 
 
 def test_folds_have_their_share_of_each_class():
-    evidence, prior, codes, weight = problem(7)
-    fold = LeftOut.of(evidence, prior, codes, weight).folds(5)
+    _, _, codes, _ = problem(7)
+    fold = stratified_folds(codes, 5)
     for k in np.unique(codes):
         shares = np.bincount(fold[codes == k], minlength=5)
         assert shares.max() - shares.min() <= 1
@@ -162,9 +165,9 @@ def test_folds_have_their_share_of_each_class():
 def test_few_rows_are_pulled_as_they_prefer():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
-    noise = LeftOut.of(rng.normal(0, 2, (200, 2, 30)).astype(np.float32), np.zeros(2), y, np.ones(200))
+    noise = HeldOut.of(rng.normal(0, 2, (200, 2, 30)).astype(np.float32), np.zeros(2), y, np.ones(200))
     assert best_pull(noise, np.ones(31)) == min(PULLS)  # far from 1 is where they must go
-    many = LeftOut.of(np.zeros((FEW + 1, 2, 1), np.float32), np.zeros(2), np.arange(FEW + 1) % 2, np.ones(FEW + 1))
+    many = HeldOut.of(np.zeros((FEW + 1, 2, 1), np.float32), np.zeros(2), np.arange(FEW + 1) % 2, np.ones(FEW + 1))
     assert best_pull(many, np.ones(2)) == PULL
 
 

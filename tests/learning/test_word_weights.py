@@ -79,7 +79,7 @@ def test_a_word_that_no_other_document_has_keeps_the_weight_of_the_text():
     assert weights[0] > 1.5
 
 
-def test_words_foretell_better_with_weights_of_their_own():
+def test_words_predict_better_with_weights_of_their_own():
     texts, y = reviews(400)
     test, truth = reviews(400, seed=1)
     plain, words = (TextNB(weights=w).fit(texts, y) for w in ("learn", "words"))

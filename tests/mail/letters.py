@@ -115,7 +115,7 @@ def _splice(raw: bytes, rng: random.Random, pool: list[bytes]) -> bytes:
 
 
 def _insert(raw: bytes, rng: random.Random, pool: list[bytes]) -> bytes:
-    strange = (
+    unusual = (
         b"\x00", b"\r", b"\r\n\r\n", b"=?utf-8?b?", b"?=", b"Content-Type: multipart/mixed; boundary=x\n", b"--x\n",
         b"Content-Transfer-Encoding: base64\n", b"charset=utf-7", b"charset=utf-16", b"<!--", b"<table>", b"&#x110000;",
         b"\xff\xfe", b"\xed\xa0\x80", b"From x Mon Jan 1 00:00:00 2001\n", b"%s%n", b"=" * 80, b"http://",
@@ -123,7 +123,7 @@ def _insert(raw: bytes, rng: random.Random, pool: list[bytes]) -> bytes:
     )  # fmt: skip
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(raw) + 1)
-        raw = raw[:at] + rng.choice(strange) * rng.choice((1, 1, 5, 200)) + raw[at:]
+        raw = raw[:at] + rng.choice(unusual) * rng.choice((1, 1, 5, 200)) + raw[at:]
     return raw
 
 

@@ -39,7 +39,7 @@ def same(a: Model, b: Model) -> bool:
     return a.schema.columns[0].levels == b.schema.columns[0].levels and all(np.array_equal(x[k], y[k]) for k in x)
 
 
-def test_new_messages_are_told_apart(model: Model) -> None:
+def test_new_messages_are_distinguished(model: Model) -> None:
     assert {v.label for v in filter.classify(model, NEW["spam"])} == {"spam"}
     assert {v.label for v in filter.classify(model, NEW["ham"])} == {"ham"}
 

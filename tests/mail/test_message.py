@@ -63,10 +63,10 @@ def test_pitfall_34_depth_and_size() -> None:
     assert {"look", "file:setup.exe", "file:.exe", "type:application/octet-stream"} <= set(found)
 
 
-def test_verdicts_of_other_filters_are_not_heard() -> None:
+def test_verdicts_of_other_filters_are_not_counted() -> None:
     plain = b"Subject: hello\n\nwords\n"
-    told = b"X-Spam-Status: Yes\nX-Bogosity: Spam\nX-Tallybayes: spam 1.0\nList-Post: <mailto:x@example.com>\n"
-    assert tokens(told + plain) == tokens(plain)
+    given_labels = b"X-Spam-Status: Yes\nX-Bogosity: Spam\nX-Tallybayes: spam 1.0\nList-Post: <mailto:x@example.com>\n"
+    assert tokens(given_labels + plain) == tokens(plain)
 
 
 WORD = re.compile(r"[^\W_](?:[\w$'’.-]*[\w$%])?|\$+|!+")

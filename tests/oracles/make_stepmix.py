@@ -28,7 +28,7 @@ def rows() -> tuple[Any, Any]:
     return np.column_stack([codes, numbers]).astype(np.float64), rng.dirichlet(np.ones(CLASSES), size=N).round(6)
 
 
-def holed(x: Any) -> Any:
+def with_missing(x: Any) -> Any:
     """The same with every tenth cell missing."""
     return np.where(np.random.default_rng(5).random(x.shape) < 0.1, np.nan, x)
 
@@ -56,9 +56,9 @@ def compute() -> dict[str, Any]:
 
     cases = {
         "categories": (x[:, :3], "categorical"),
-        "categories with holes": (holed(x)[:, :3], "categorical_nan"),
+        "categories with holes": (with_missing(x)[:, :3], "categorical_nan"),
         "mixed": (x, mixed("")),
-        "mixed with holes": (holed(x), mixed("_nan")),
+        "mixed with holes": (with_missing(x), mixed("_nan")),
     }
     found: dict[str, Any] = {}
     for name, (cells, measurement) in cases.items():

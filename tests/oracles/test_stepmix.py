@@ -18,7 +18,7 @@ STORED = json.loads(make_stepmix.STORED.read_text())["mean_log_likelihood"]
 @pytest.mark.parametrize("steps", make_stepmix.STEPS)
 def test_the_same_likelihood_after_so_many_steps(case: str, steps: int) -> None:
     x, share = make_stepmix.rows()
-    x = make_stepmix.holed(x) if "holes" in case else x
+    x = make_stepmix.with_missing(x) if "holes" in case else x
     table = {name: [None if np.isnan(v) else int(v) for v in x[:, j]] for j, name in enumerate("abc")}
     if "mixed" in case:
         table |= {"d": x[:, 3].tolist(), "e": x[:, 4].tolist()}

@@ -121,11 +121,11 @@ def test_the_boundary_has_its_line_and_ellipses(gaussian: GaussianNB) -> None:
 
 
 def test_reliability_and_confusion(gaussian: GaussianNB) -> None:
-    judged = gaussian.evaluate(X, Y)
-    ax = plots.reliability(judged)
-    np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), [b.accuracy for b in judged.reliability])
+    evaluation = gaussian.evaluate(X, Y)
+    ax = plots.reliability(evaluation)
+    np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), [b.accuracy for b in evaluation.reliability])
     ax = plots.confusion(gaussian, (X, Y))
-    assert sorted(float(t.get_text()) for t in ax.texts) == sorted(judged.confusion.ravel().tolist())
+    assert sorted(float(t.get_text()) for t in ax.texts) == sorted(evaluation.confusion.ravel().tolist())
     with pytest.raises(DataError, match="training data"):
         plots.confusion(gaussian)
 

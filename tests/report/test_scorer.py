@@ -34,7 +34,7 @@ if os.environ.get("CI") != "true":
 
 def test_every_kind_of_model() -> None:
     made = {name: make() for name, make in CASES.items()}
-    # GaussianDiscriminant and bags have no holes in this form; the others keep theirs.
+    # GaussianDiscriminant and bags have no missing values in this form; the others keep theirs.
     cases = [{"record": json.loads(case.estimator.to_json()), "rows": case.dicts} for case in made.values()]
     answers = node(RUN, cases)
     for (name, case), answered in zip(made.items(), answers, strict=True):
@@ -91,7 +91,7 @@ def test_texts_are_cut_alike() -> None:
     cases = [(text, by) for text in (*TEXTS, *drawn) for by in WAYS]
     found = node(CUT, [{"text": text, "by": asdict(by)} for text, by in cases])
     for (text, by), counts in zip(cases, found, strict=True):
-        assert dict(map(tuple, counts)) == dict(Counter(by.cut(text))), (text, by)
+        assert dict(map(tuple, counts)) == dict(Counter(by.tokenise(text))), (text, by)
 
 
 @pytest.mark.parametrize("options", [{}, {"classical": True}, {"weights": "words"}])

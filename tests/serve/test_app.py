@@ -83,8 +83,8 @@ def test_explain_and_evaluate(path: Path, fitted: NaiveBayes) -> None:
     assert explained["work"][0]["what"] == "P(class)"
     table = datasets.penguins()
     species = table.pop("species")
-    judged = http.post("/models/penguins/evaluate", json={"columns": table, "labels": species}).json()
-    assert judged["accuracy"]["value"] == pytest.approx(fitted.score(table, species))
+    evaluation = http.post("/models/penguins/evaluate", json={"columns": table, "labels": species}).json()
+    assert evaluation["accuracy"]["value"] == pytest.approx(fitted.score(table, species))
 
 
 def test_a_csv_comes_back_with_predictions(path: Path, fitted: NaiveBayes) -> None:

@@ -32,14 +32,14 @@ def mixed(**params: Any) -> NaiveBayes:
 
 def test_labels_and_levels_keep_their_types(tmp_path: Path) -> None:
     levels: tuple[Any, ...] = (True, 2, 3.5, "2", "é\ud800", None)
-    schema = Schema((Column("odd", "category", levels, "as told"),), (False, 1.5, "yes", 10**20))
+    schema = Schema((Column("odd", "category", levels, "as given"),), (False, 1.5, "yes", 10**20))
     counts = Counts(np.arange(24.0).reshape(4, 6), np.arange(24.0).reshape(4, 6).sum(axis=1)[:, None], np.array([6]))
     tally = Tally(schema, np.ones(4), {"categorical": Block([0], counts)})
     storage.write(tally, tmp_path / "t")
     again = storage.read(tmp_path / "t").schema
     assert [type(level) for level in again.columns[0].levels or ()] == [bool, int, float, str, str, type(None)]
     assert (again.columns[0].levels, again.classes) == (levels, schema.classes)
-    assert again.columns[0].reason == "as told"
+    assert again.columns[0].reason == "as given"
 
 
 def test_a_model_and_a_tally_are_the_same_file(tmp_path: Path) -> None:

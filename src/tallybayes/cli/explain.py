@@ -14,7 +14,7 @@ from rich.text import Text
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.core.model import Model
-from tallybayes.data.known import as_learned, settled
+from tallybayes.data.known import as_learned, with_retyping
 from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.errors import DataError
 from tallybayes.inspection.explain import FAINT, Step, explain, steps
@@ -62,7 +62,7 @@ def _row(model: Model, options: argparse.Namespace) -> Table:
     if len(options.what) > 1 or options.row is None or options.row < 1:
         raise DataError("explain takes the values of a row (COLUMN=VALUE …), or a file and --row N, counted from 1")
     with opened(options.what[0], options) as file:
-        rows = settled(file, lambda file: as_learned(file, model.schema).first(options.row))
+        rows = with_retyping(file, lambda file: as_learned(file, model.schema).first(options.row))
     if rows.n_rows < options.row:
         raise DataError(f"{options.what[0]} has {rows.n_rows:,} rows, so there is no row {options.row:,}")
     import numpy as np

@@ -8,20 +8,20 @@ from typing import Any
 from tallybayes.cli.screen import label_of, note, notes, opened, progress, read_model, rows_of
 from tallybayes.core.schema import plural
 from tallybayes.errors import SettingError
-from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.predictions import PredictionColumns, predict_file
 
 
 def run(options: argparse.Namespace) -> None:
     """Stream the rows through the model."""
     model, _ = read_model(options.model)
-    answers = Answers(
+    output = PredictionColumns(
         not options.only, top=options.top, reasons=options.explain, **_thresholds(model, options.threshold)
     )
     with notes(options), opened(options.data, options) as file:
         total = rows_of(file)
         with progress(options, f"predicting {options.data}", total) as report:
             update = None if report is None else lambda done: report(done / total if total else 0.0)
-            n_rows = predict_file(model, file, options.output, answers, format=options.format, progress=update)
+            n_rows = predict_file(model, file, options.output, output, format=options.format, progress=update)
     if options.output != "-":
         note(f"{plural(n_rows, 'prediction')} written to {options.output}", options)
 

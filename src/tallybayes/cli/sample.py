@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes.cli.screen import note, read_model
 from tallybayes.core.schema import plural
-from tallybayes.data.labels import is_hole
+from tallybayes.data.labels import is_missing
 from tallybayes.data.writers import write_batches
 from tallybayes.errors import SettingError
 from tallybayes.inspection.sampling import sampled
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
     columns, codes = sampled(model, options.n, np.random.default_rng(options.seed), options.missing)
     target = model.provenance.target or "class"
     labels = [model.schema.classes[code] for code in codes.tolist()]
-    cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
+    cells = {name: [None if is_missing(v) else v for v in values.tolist()] for name, values in columns.items()}
     table = pa.table({**cells, target: labels})
     write_batches(table.schema, iter(table.to_batches()), options.output)
     if options.output != "-":

@@ -16,7 +16,7 @@ from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import Evaluation, leave_one_out
-from tallybayes.inspection.explain import hallmarks
+from tallybayes.inspection.explain import class_profiles
 from tallybayes.learning.learn import learn, sample_of
 from tallybayes.learning.options import Options, check_values
 
@@ -28,13 +28,13 @@ def run(options: argparse.Namespace) -> None:
         with progress(options, f"learning {options.data}", rows_of(file)) as report:
             source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
             model = learn(source, options=asked)
-        judged = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
+        evaluation = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", _given(asked), {}))
     if options.json:
-        print_json(_record(model, source, judged, options))
+        print_json(_record(model, source, evaluation, options))
     else:
-        _show(model, source, judged, options)
+        _show(model, source, evaluation, options)
     if options.output is not None:
         note(f"written to {options.output}", options)
 
@@ -56,7 +56,7 @@ def _options(options: argparse.Namespace) -> Options:
 
 
 def _given(asked: Options) -> dict[str, Any]:
-    """The parameters of an estimator that asks for the same: what is not the default."""
+    """The parameters of an estimator with the same options: what is not the default."""
     usual = Options()
     given = {f.name: getattr(asked, f.name) for f in fields(Options)}
     return {name: value for name, value in given.items() if value != getattr(usual, name)}
@@ -77,35 +77,35 @@ def _chosen_alpha(model: Model, options: argparse.Namespace) -> float | None:
     return float(np.ravel(family.alpha)[0]) if options.alpha == "auto" and family is not None else None
 
 
-def _record(model: Model, source: Source, judged: Evaluation | None, options: argparse.Namespace) -> dict[str, Any]:
+def _record(model: Model, source: Source, evaluation: Evaluation | None, options: argparse.Namespace) -> dict[str, Any]:
     schema = model.schema
     return {
         "columns": [{"name": c.name, "kind": c.kind, "why": c.reason} for c in schema.columns],
         "classes": dict(zip(map(str, schema.classes), source.facts.class_rows, strict=True)),
         "unlabelled": source.facts.unlabelled,
         "alpha": _chosen_alpha(model, options),
-        "evaluation": None if judged is None else judged.as_dict(),
+        "evaluation": None if evaluation is None else evaluation.as_dict(),
         "evidence": {
-            str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
-            for label, marks in hallmarks(model).items()
+            str(label): [{"text": entry.text, "strength": entry.strength} for entry in entries]
+            for label, entries in class_profiles(model).items()
         },
         "model": options.output,
     }
 
 
-def _show(model: Model, source: Source, judged: Evaluation | None, options: argparse.Namespace) -> None:
+def _show(model: Model, source: Source, evaluation: Evaluation | None, options: argparse.Namespace) -> None:
     screen, facts, alpha = console(), source.facts, _chosen_alpha(model, options)
     screen.print(str(model.schema), end="\n\n")
     if facts.unlabelled:
         screen.print(f"{plural(facts.unlabelled, 'row')} without a label left out", end="\n\n")
     if alpha is not None:
         screen.print(f"alpha chosen by leave-one-out: {alpha:.4g}", end="\n\n")
-    if judged is not None:
-        if judged.n_rows < facts.n_rows:
-            screen.print(f"judged on {judged.n_rows:,} of the {facts.n_rows:,} rows, drawn at random")
-        screen.print(str(judged), end="\n\n")
+    if evaluation is not None:
+        if evaluation.n_rows < facts.n_rows:
+            screen.print(f"evaluated on {evaluation.n_rows:,} of the {facts.n_rows:,} rows, drawn at random")
+        screen.print(str(evaluation), end="\n\n")
     screen.print("strongest evidence")
-    for label, marks in hallmarks(model).items():
+    for label, entries in class_profiles(model).items():
         screen.print(f"  {label}")
-        for mark in marks:
-            screen.print(f"    {mark.text}")
+        for entry in entries:
+            screen.print(f"    {entry.text}")

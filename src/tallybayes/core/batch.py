@@ -19,8 +19,8 @@ from tallybayes.errors import DataError
 
 Array = NDArray[np.float64]
 
-MISSING = -1  # code of a hole
-UNSEEN = -2  # code of a value that is none of the levels
+MISSING = -1  # code of a missing value
+UNSEEN = -2  # code of an unseen category
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class Documents(Csr):
         start = before[self.start].astype(self.start.dtype)
         return replace(self, data=self.data[kept], column=self.column[kept], start=start)
 
-    def sums(self, said: Array) -> Array:
-        """What is said (nnz, K) by each word, added up for each document (n, K)."""
-        total = np.concatenate((np.zeros((1, said.shape[1])), np.cumsum(said, axis=0, dtype=np.float64)))
+    def sums(self, scores: Array) -> Array:
+        """The scores (nnz, K) of the words, added up for each document (n, K)."""
+        total = np.concatenate((np.zeros((1, scores.shape[1])), np.cumsum(scores, axis=0, dtype=np.float64)))
         return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
 
     @classmethod
@@ -112,16 +112,16 @@ class Documents(Csr):
         return cls(np.zeros(0, np.float32), np.zeros(0, np.int64), start, n_columns, np.ones(n_rows, dtype=bool))
 
 
-def heard(x: Matrix, labels: Labels) -> Labels:
-    """The labels of the rows that have something to say to a block: a missing document weighs nothing in it."""
+def mask_labels(x: Matrix, labels: Labels) -> Labels:
+    """The labels for a block: a row whose document is missing has weight zero in it."""
     if not isinstance(x, Documents) or x.missing is None or not x.missing.any():
         return labels
     present = ~x.missing
     return replace(labels, weight=labels.weight * (present if labels.weight.ndim == 1 else present[:, None]))
 
 
-def silenced(x: Matrix, scores: Array) -> Array:
-    """Scores (n, K) of a block, nothing where the document is missing."""
+def mask_scores(x: Matrix, scores: Array) -> Array:
+    """Scores (n, K) of a block, zero where the document is missing."""
     if isinstance(x, Documents) and x.missing is not None:
         scores[x.missing] = 0.0
     return scores
@@ -177,7 +177,7 @@ class Labels:
 
     @classmethod
     def hard(cls, codes: NDArray[np.int32], weight: Array | None = None) -> Self:
-        """Labels with one class a row; rows weigh one unless told otherwise."""
+        """Labels with one class a row; the weight of a row is one by default."""
         return cls(codes, np.ones(len(codes)) if weight is None else weight)
 
     @classmethod

@@ -1,7 +1,7 @@
-"""Honest probabilities: maps from raw to calibrated posteriors, fitted on leave-one-out scores.
+"""Calibration: maps from raw to calibrated posteriors, fitted on leave-one-out scores.
 
-Columns that say the same thing are counted twice by a Naive Bayes model, so its posteriors are mostly too sure. A
-calibration leaves the evidence as it is and corrects how much is concluded from it.
+A Naive Bayes model counts the evidence of dependent columns more than once, so its posteriors are mostly too close to
+0 and 1. A calibration leaves the evidence as it is and corrects how much is concluded from it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.errors import SettingError
 
-LEAST_ROWS = 10  # fewer rows than this cannot tell how sure to be
+LEAST_ROWS = 10  # with fewer rows nothing is fitted
 MOST_ROWS = 100_000  # rows that the temperature is fitted to, evenly spread; one number needs no more
-TEMPERATURES = 0.1, 1000.0  # where the temperature is looked for
+TEMPERATURES = 0.1, 1000.0  # the range that is searched
 SPREAD = 3.0  # of the normal prior on log T: a temperature of 20 or 1/20 is nothing unusual
 FAR = 1e9  # log odds that stand for infinite ones, which cannot be interpolated
 
@@ -108,7 +108,7 @@ class Isotonic:
         own = np.clip(np.stack(columns, axis=1), self.margin, 1.0 - self.margin)
         calibrated = np.concatenate((1.0 - own, own), axis=1) if len(self.curves) == 1 else own
         total = calibrated.sum(axis=1, keepdims=True)
-        # With a margin of 0 every curve may say 0; then there is nothing to go by but the raw posterior.
+        # With a margin of 0 every curve may be 0; then the raw posterior is all there is.
         given = np.where(total > 0, calibrated, np.exp(raw))
         with np.errstate(divide="ignore"):
             return np.log(given / np.where(total > 0, total, 1.0))
@@ -127,8 +127,7 @@ def fit(
 ) -> Calibration:
     """Fit a calibration to the log posteriors of rows that were not learned, such as leave-one-out gives.
 
-    Fewer than 10 rows, or rows of a single class, cannot tell how sure to be: they give ``Temperature(1.0)``, which
-    changes nothing.
+    Fewer than 10 rows, or rows of a single class, give ``Temperature(1.0)``, which changes nothing.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Te
 
     def loss(log_temperature: float) -> float:
         calibrated = Temperature(math.exp(log_temperature)).apply(log_posterior)
-        # Rows without an error would have the model ever surer. The prior, less than what one row says, holds it.
+        # Without a single error the temperature would fall to zero. The prior, weaker than one row, prevents it.
         return 0.5 * (log_temperature / SPREAD) ** 2 - float((weight * calibrated[rows, codes]).sum())
 
     bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
@@ -201,8 +200,8 @@ def _lowest(loss: Callable[[float], float], low: float, high: float) -> float:
 def _isotonic(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Isotonic:
     n_classes = log_posterior.shape[1]
     odds = _log_odds(_normalised(log_posterior))
-    judged = range(n_classes) if n_classes > 2 else (1,)
-    curves = tuple(_curve(odds[:, k], codes == k, weight) for k in judged)
+    classes = range(n_classes) if n_classes > 2 else (1,)
+    curves = tuple(_curve(odds[:, k], codes == k, weight) for k in classes)
     # Half a row's worth of doubt between two classes, and the same for each when there are more.
     return Isotonic(curves, min(1.0 / (n_classes * float(weight.sum())), 0.5 / n_classes))
 

@@ -1,4 +1,4 @@
-"""The texts of a tally: which words are known, and which of them only one row has."""
+"""The words of the columns of text of a tally: which are known, and which only one row has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallybayes.core.tally import Tally
 
 @dataclass(frozen=True)
 class Texts:
-    """What is special to the blocks of a tally that are one column of text each."""
+    """The blocks of a tally that are one column of text each."""
 
     tally: Tally
 
@@ -36,7 +36,7 @@ class Texts:
         return {name: np.flatnonzero(each) for name, each in used.items() if not each.all()}
 
     def summary(self, name: str) -> Any:
-        """What was counted in a block; a word that no row has is no word, and takes no share of the smoothing."""
+        """The summary of a block without the words that no row has: they take no share of the smoothing."""
         return self._of_known.get(name, self.tally.blocks[name].summary)
 
     @cached_property
@@ -48,7 +48,7 @@ class Texts:
         }
 
     def of_known(self, name: str, x: Matrix) -> Matrix:
-        """The rows of a block, without the words that nobody has."""
+        """The rows of a block, without the words that no training row has."""
         if not isinstance(x, Documents) or name not in self.known:
             return x
         words = self.known[name]
@@ -56,8 +56,8 @@ class Texts:
         place[words] = np.arange(len(words))
         return x.renumbered(place, len(words))
 
-    def left_behind(self, name: str, x: Matrix, labels: Labels) -> Matrix:
-        """Learned rows, each without the words that only it has: they would be unknown had it not been learned."""
+    def without_own_words(self, name: str, x: Matrix, labels: Labels) -> Matrix:
+        """Training rows, each without the words that only it has: without the row, these would be unknown."""
         x = self.of_known(name, x)
         if not isinstance(x, Documents):
             return x

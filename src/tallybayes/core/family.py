@@ -115,7 +115,7 @@ class Family(Protocol):
         """What the structure of the parameters costs, in nats a row, where leave-one-out does not see it."""
         return 0.0
 
-    def alone(self) -> Family:
+    def by_itself(self) -> Family:
         """The family such that no column's parameters depend on the other columns of the block."""
         return self
 

@@ -1,4 +1,4 @@
-"""The only module that touches the compiled extension: picks the overload, lends memory, words the errors.
+"""The compiled kernels: chooses the overload, allocates the results and raises the errors.
 
 Every function adds to arrays that the caller may keep, takes matrices of any type and memory order, and names the
 first cell it cannot use. Matrices of float32, float64 and integers are read in place; anything else is converted a
@@ -64,7 +64,7 @@ def _check_learned(row: int, first: int) -> None:
 
 
 def moments(x: NDArray[Any], labels: Labels, n_classes: int) -> tuple[Array, Array, Array]:
-    """Weight, mean and centred sum of squares (K, d) of each class and column; NaN is a hole."""
+    """Weight, mean and centred sum of squares (K, d) of each class and column; NaN is a missing value."""
     _check_rows(x, labels)
     weight, mean, m2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
     for first, part in _slices(x):
@@ -103,7 +103,7 @@ def gaussian_leave_one_out(
         settings = (var_smoothing, epsilon, LEAST_VARIANCE, shared, ignore_constants)
         args = (*summary, merged, *settings, out[first : first + len(part)])
         bad = _native.gaussian_leave_one_out(part, these.codes, these.weight, *args)
-        _check_cell(part, -2 - bad, first)  # an infinite cell is told apart from a row by its sign
+        _check_cell(part, -2 - bad, first)  # a negative number stands for an infinite cell
         _check_learned(bad, first)
     return out
 
@@ -148,12 +148,12 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
 
 
 def event_sums(
-    x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None, holes: bool = True
+    x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None, missing: bool = True
 ) -> tuple[Array, Array]:
     """Σ w·x and Σ w, both (K, d), of each class and column; with a threshold x counts as 1 above it, else 0.
 
-    A sparse matrix has no holes, so its weight is the class's alone, shape (K, 1). In a dense one they are refused
-    where ``holes`` is false.
+    A sparse matrix has no missing values, so its weight is that of the class, shape (K, 1). In a dense one they are
+    refused where ``missing`` is false.
     """
     binary, at = threshold is not None, threshold or 0.0
     if isinstance(x, Csr):
@@ -170,9 +170,9 @@ def event_sums(
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
         if these.codes is None:
-            bad = _native.dense_sums_soft(part, these.weight, binary, at, holes, sums, weight)
+            bad = _native.dense_sums_soft(part, these.weight, binary, at, missing, sums, weight)
         else:
-            bad = _native.dense_sums(part, these.codes, these.weight, binary, at, holes, sums, weight)
+            bad = _native.dense_sums(part, these.codes, these.weight, binary, at, missing, sums, weight)
         _check_cell(part, bad, first)
     return sums, weight
 
@@ -194,10 +194,10 @@ def in_order(x: Csr) -> Csr:
     return x.summed()
 
 
-def _check_left_out(x: Csr, answer: int) -> None:
+def _check_left_out(x: Csr, found: int) -> None:
     """Raise for an entry that cannot be used, or a row that was never learned; -1 means that all were fine."""
-    _check_entry(x, -2 - answer)  # told apart from a row by its sign
-    _check_learned(answer, 0)
+    _check_entry(x, -2 - found)  # below -1 it is the position of an entry, otherwise that of a row
+    _check_learned(found, 0)
 
 
 def words_without(x: Csr, labels: Labels, count: Array, alpha: Array) -> tuple[Array, Array]:
@@ -234,7 +234,7 @@ def all_no_series(yes: Array, weight: Array, alpha: Array, most: float) -> NoSer
 
 
 def all_no_of_rows(labels: Labels, yes: Array, weight: Array, alpha: Array, series: NoSeries) -> tuple[Array, Array]:
-    """What `all_no_without` says of the own class and weight of each row, both (n,)."""
+    """`all_no_without` for the own class and weight of each row, both (n,)."""
     own, zeros = np.empty((2, len(labels.weight)))
     _native.all_no_of_rows(labels.codes, labels.weight, yes, weight, alpha, *series, own, zeros)
     return own, zeros
@@ -243,7 +243,7 @@ def all_no_of_rows(labels: Labels, yes: Array, weight: Array, alpha: Array, seri
 def yes_without(
     x: Csr, labels: Labels, threshold: float | None, yes: Array, weight: Array, alpha: Array, own: Array, zeros: Array
 ) -> None:
-    """Add what the entries that say yes change in own and zeros, both (n,): see `all_no_without`."""
+    """Add what the entries above the threshold change in own and zeros, both (n,): see `all_no_without`."""
     x, binary = in_order(x), threshold is not None
     args = labels.codes, labels.weight, binary, threshold or 0.0, yes, weight, alpha, own, zeros
     _check_left_out(x, _native.csr_yes_without(x.data, x.column, x.start, *args))
@@ -267,9 +267,9 @@ def word_loss(
     weight: Array,
     posterior: Array,
 ) -> tuple[float, Array]:
-    """Log loss of some documents whose words, with these weights (V,), say ``terms`` (nnz, K), and its slope (V,).
+    """Log loss of some documents whose words have the scores ``terms`` (nnz, K) and these weights, and its slope (V,).
 
-    ``posterior`` (n, K) is left as the slope along ``base`` (n, K), what is said apart from the words.
+    ``posterior`` (n, K) becomes the slope along ``base`` (n, K), the score apart from the words.
     """
     slope = np.zeros(len(weight))
     args = labels.codes, labels.weight, *rows, weight, slope, posterior
@@ -288,14 +288,14 @@ def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDAr
 
 
 def normalise(evidence: Array, log_prior: Array, fallback: Array, logs: bool) -> int:
-    """Turn log likelihoods into posteriors (or their logs) in place; answers how many rows every class forbids."""
+    """Turn log likelihoods into posteriors (or logs) in place; return the number of rows that every class forbids."""
     return int(_native.normalise(evidence, log_prior, fallback, logs))
 
 
 def responsibilities(
     joint: Array, fallback: Array, group: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
 ) -> float:
-    """Turn log joints (n, C) into shares of each row's weight in place; answers Σ w log Σ_c P(x, c).
+    """Turn log joints (n, C) into shares of each row's weight in place; return Σ w log Σ_c P(x, c).
 
     A row of class k is shared among its components, those whose ``group`` is k; a row of code −1 among all.
     """
@@ -308,7 +308,7 @@ def normalise_without(evidence: Array, log_prior: Array, codes: NDArray[np.int32
 
 
 def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
-    """The different strings of a column, first seen first, and the place of each row's string; -1 for a hole.
+    """The distinct strings of a column, first seen first, and the position of each row's string; -1 if missing.
 
     The column is one of Polars, PyArrow or pandas on Arrow: whatever exports an Arrow stream of text.
     """
@@ -316,21 +316,21 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return _native.list_text(column.__arrow_c_stream__(), places), places
 
 
-def strongest(said: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
-    """Which entries (nnz,) of each row are among the ``most`` largest positive ones of some column of said (nnz, K)."""
-    chosen = np.zeros(len(said), dtype=np.uint8)
-    _native.strongest(said, start, most, chosen)
+def strongest(scores: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """Which entries (nnz,) of each row are among the ``most`` largest positive scores (nnz, K) of some class."""
+    chosen = np.zeros(len(scores), dtype=np.uint8)
+    _native.strongest(scores, start, most, chosen)
     return chosen.view(np.bool_)
 
 
-def said_without(
+def word_scores_without(
     count: Array, weight: Array, alpha: float, start: NDArray[np.int64], word: NDArray[Any], labels: Labels
 ) -> Array:
-    """What each word (nnz,) of learned rows says for each class (nnz, K), as if its row had not been learned."""
-    said = np.empty((len(word), count.shape[1]))
+    """Leave-one-out scores (nnz, K) of each word (nnz,) of training rows."""
+    scores = np.empty((len(word), count.shape[1]))
     words = word.astype(np.int32, copy=False)
-    _check_learned(_native.said_without(count, weight, alpha, start, words, labels.codes, labels.weight, said), 0)
-    return said
+    _check_learned(_native.said_without(count, weight, alpha, start, words, labels.codes, labels.weight, scores), 0)
+    return scores
 
 
 Texts = Any  # documents where they lie, as the tokeniser reads them: `_native.Texts`
@@ -343,16 +343,16 @@ def texts_of(column: Any) -> Texts:
     return _native.texts_of_stream(column.__arrow_c_stream__())
 
 
-def weighed_counts(x: Documents, damped: bool, scaled: bool) -> Documents:
+def scaled_counts(x: Documents, damped: bool, scaled: bool) -> Documents:
     """The documents with their counts damped to log(1 + n), scaled to length one, or both."""
     weight = np.empty(len(x.data))
     _native.weigh_counts(x.data, x.start, damped, scaled, weight)
     return replace(x, data=weight)
 
 
-def count_tokens(texts: Texts, first: int, last: int, cut: Any) -> tuple[Documents, Vocabulary]:
+def count_tokens(texts: Texts, first: int, last: int, tokeniser: Any) -> tuple[Documents, Vocabulary]:
     """The counts of the tokens of some documents, and the tokens in order (none if they are hashed)."""
-    data, column, start, words, word_start = _native.count_tokens(texts, first, last, cut)
+    data, column, start, words, word_start = _native.count_tokens(texts, first, last, tokeniser)
     missing = np.empty(len(texts), dtype=np.uint8)
     _native.missing_texts(texts, missing)
     lost = missing[first:last].astype(bool)

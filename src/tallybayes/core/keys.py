@@ -117,7 +117,7 @@ def copy_keys(keys: RowKeys, copy: NDArray[np.int64] | None = None) -> Keys:
     """A different key for every copy of a row; ``copy`` is the number of each, where others came before.
 
     The order of rows is that of their unit-free keys. Rows that differ too little for these, or hardly beside one far
-    off, share the upper digits and are told apart by the lower ones, which are those of the exact key.
+    off, share the upper digits and are distinguished by the lower ones, which are those of the exact key.
     """
     number = copies(keys.exact) if copy is None else copy
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Learned rows scored as if each alone had not been learned: exact, and without fitting again."""
+"""Leave-one-out scores of training rows: exact, and without fitting again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, heard, silenced
+from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, mask_labels, mask_scores
 from tallybayes.core.documents import Texts
 from tallybayes.core.family import Family, for_columns
 from tallybayes.core.tally import Tally, named_cells
@@ -18,8 +18,8 @@ WORDY = 256  # texts whose words are scored one by one at a time
 
 
 @dataclass(frozen=True)
-class Without:
-    """A tally and how it is read, without one row at a time."""
+class LeaveOneOut:
+    """What scores training rows, each by the tally of all the others."""
 
     tally: Tally
     families: Mapping[str, Family]  # by block
@@ -37,19 +37,19 @@ class Without:
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
             assert part.labels is not None
-            x = self.words.left_behind(name, block.x, part.labels)
+            x = self.words.without_own_words(name, block.x, part.labels)
             if self.weights is None:
                 work = named_cells(self.families[name].leave_one_out, self.tally.schema, block.columns, first)
                 summary, params = self.words.summary(name), self.parameters[name]
-                evidence += silenced(x, work(summary, params, x, heard(x, part.labels)))
+                evidence += mask_scores(x, work(summary, params, x, mask_labels(x, part.labels)))
                 continue
             weights = self.weights[name]
             if isinstance(x, Documents) and len(weights) == x.n_columns:
                 evidence += self._weighted_words(name, x, part.labels, weights)
                 continue
-            for j, alone in enumerate(self._alone[name]):
+            for j, column in enumerate(self._single_columns[name]):
                 if weights[j]:
-                    evidence += weights[j] * alone.without_row(x, j, part.labels)
+                    evidence += weights[j] * column.without_row(x, j, part.labels)
         return evidence
 
     def contributions(self, part: Batch) -> Array:
@@ -57,9 +57,9 @@ class Without:
         parts = np.zeros((part.n_rows, self.n_classes, len(self.tally.schema.columns)))
         for name, block in part.blocks.items():
             assert part.labels is not None
-            x = self.words.left_behind(name, block.x, part.labels)
-            for j, alone in enumerate(self._alone[name]):
-                parts[:, :, block.columns[j]] = alone.without_row(x, j, part.labels)
+            x = self.words.without_own_words(name, block.x, part.labels)
+            for j, column in enumerate(self._single_columns[name]):
+                parts[:, :, block.columns[j]] = column.without_row(x, j, part.labels)
         return parts
 
     def _weighted_words(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
@@ -69,26 +69,27 @@ class Without:
         for first in range(0, x.shape[0], WORDY):
             rows = slice(first, min(first + WORDY, x.shape[0]))
             part, own = x.rows(rows.start, rows.stop), labels.rows(rows.start, rows.stop)
-            said = family.each_word_without(self.words.summary(name), self.parameters[name], part, heard(part, own))
-            out[rows] = part.sums(said * weights[part.column, None])
-        return silenced(x, out)
+            summary, params = self.words.summary(name), self.parameters[name]
+            scores = family.each_word_without(summary, params, part, mask_labels(part, own))
+            out[rows] = part.sums(scores * weights[part.column, None])
+        return mask_scores(x, out)
 
     @cached_property
-    def _alone(self) -> dict[str, list[Alone]]:
+    def _single_columns(self) -> dict[str, list[SingleColumn]]:
         """The columns of each block as blocks of their own; a block that is one document stays together."""
         found = {}
         for name, block in self.tally.blocks.items():
             if name in self.words.columns or self.families[name].is_document:
-                whole = Alone(self.families[name], self.words.summary(name), self.parameters[name], whole=True)
+                whole = SingleColumn(self.families[name], self.words.summary(name), self.parameters[name], whole=True)
                 found[name] = [whole]
             else:
                 columns = range(len(block.columns))
-                found[name] = [Alone.of(self.families[name], block.summary, [j]) for j in columns]
+                found[name] = [SingleColumn.of(self.families[name], block.summary, [j]) for j in columns]
         return found
 
 
 @dataclass(frozen=True)
-class Alone:
+class SingleColumn:
     """One column of a block, with its part of the summary and of the family's settings."""
 
     family: Any
@@ -97,7 +98,7 @@ class Alone:
     whole: bool = False  # not a column, but all of a block
 
     @classmethod
-    def of(cls, family: Family, summary: Any, columns: list[int]) -> Alone:
+    def of(cls, family: Family, summary: Any, columns: list[int]) -> SingleColumn:
         """Some columns of a block."""
         family, part = for_columns(family, columns), summary.select(np.array(columns, dtype=np.intp))
         return cls(family, part, family.estimate(part))
@@ -105,4 +106,6 @@ class Alone:
     def without_row(self, x: Matrix, column: int, labels: Labels) -> Array:
         """Leave-one-out log probability (n, K) of the column."""
         x = x if self.whole else columns_of(x, [column])
-        return silenced(x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, heard(x, labels))))
+        return mask_scores(
+            x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, mask_labels(x, labels)))
+        )

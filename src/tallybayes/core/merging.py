@@ -21,7 +21,7 @@ def merged(mine: Tally, my_settings: Settings, theirs: Tally, their_settings: Se
     A calibration was fitted to the rows of one of them, and is left out where both have rows.
     """
     if _table(mine.schema) != _table(theirs.schema):
-        mine.schema.unite(theirs.schema)  # which says what differs
+        mine.schema.unite(theirs.schema)  # which raises an error that names the difference
     if _reading(mine, my_settings) != _reading(theirs, their_settings):
         raise SettingError(APART)
     ours, others = float(mine.class_weight.sum()), float(theirs.class_weight.sum())

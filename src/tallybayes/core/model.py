@@ -1,4 +1,4 @@
-"""The core object: a tally read with settings. Knows nothing of scikit-learn.
+"""The core object: a tally read with settings, independent of scikit-learn.
 
 rows ──► Tally ──► parameters ──► log joint (n × K) ──► posteriors, labels, evidence, leave-one-out.
 """
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Batch, Csr, Documents, Matrix, Rows, silenced
+from tallybayes.core.batch import Array, Batch, Csr, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import for_columns, quiet_log
-from tallybayes.core.leave_one_out import Without
+from tallybayes.core.leave_one_out import LeaveOneOut
 from tallybayes.core.merging import merged
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
@@ -117,7 +117,7 @@ class Model(ByValue):
 
     @cached_property
     def prior_score(self) -> Array:
-        """What the prior adds to the score (K,): its log, weighed where there are weights."""
+        """What the prior adds to the score (K,): its log, times the weight of the prior if there is one."""
         learned = replace(self.settings, prior="empirical").log_prior(self.schema, self.tally.class_weight)
         return self._prior_score(self.log_prior, learned)
 
@@ -125,12 +125,12 @@ class Model(ByValue):
         if self.settings.weights is None or self.settings.prior == "none":
             return log_prior
         # The weight belongs to the mix that was learned; another prior replaces that mix and counts in full.
-        heard = np.where(np.isneginf(learned), 0.0, learned)
-        return np.ascontiguousarray(log_prior + (self.settings.weights.prior - 1.0) * heard)
+        finite = np.where(np.isneginf(learned), 0.0, learned)
+        return np.ascontiguousarray(log_prior + (self.settings.weights.prior - 1.0) * finite)
 
     @cached_property
     def generative(self) -> Model:
-        """The plain model of how rows come about: every column once, in full. It samples and tells P(x)."""
+        """The plain model, without pairs and weights, which has a density of rows: for P(x) and samples."""
         families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
         if self.settings.weights is None and len(families) == len(self.settings.families):
             return self
@@ -265,8 +265,8 @@ class Model(ByValue):
             assert part.labels is not None
             return self._joint(part, first)[np.arange(part.n_rows), part.labels.codes] + self.log_base(part), 0
 
-        weighed = labels.weight > 0  # a row that weighs nothing says nothing, even where it is impossible
-        return float((labels.weight[weighed] * self._by_chunks(batch, n_jobs, own)[weighed]).sum())
+        counted = labels.weight > 0  # a row of weight zero adds nothing, even where it is impossible
+        return float((labels.weight[counted] * self._by_chunks(batch, n_jobs, own)[counted]).sum())
 
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
@@ -274,16 +274,16 @@ class Model(ByValue):
         return np.sum([self.settings.families[n].log_base(self.words.of_known(n, x)) for n, x in blocks], axis=0)
 
     def contributions(self, batch: Rows) -> Array:
-        """Log P(x_d | y), weighed, shape (n, K, D); with `prior_score` they add up to the log joint."""
+        """Weighted log P(x_d | y), shape (n, K, D); with `prior_score` they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in batch.rows(0, batch.n_rows).blocks.items():
             verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
-            said = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
-            parts[:, :, list(block.columns)] = silenced(block.x, said if said.ndim == 3 else said[:, :, None])
+            scores = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
+            parts[:, :, list(block.columns)] = mask_scores(block.x, scores if scores.ndim == 3 else scores[:, :, None])
         return parts
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
-        """Log P(y | x), shape (n, K), of learned rows, each as if it alone had not been learned."""
+        """Leave-one-out log P(y | x), shape (n, K), of training rows."""
 
         def without(part: Batch, first: int) -> tuple[Array, int]:
             labels = part.labels
@@ -291,7 +291,7 @@ class Model(ByValue):
                 raise DataError("leave-one-out needs the label of each row")
             try:
                 own = self._own_log_prior_without(labels.codes, labels.weight)
-                evidence = self._without.evidence(part, first)
+                evidence = self._leave_one_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
             forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
@@ -315,14 +315,14 @@ class Model(ByValue):
         return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
     def contributions_without(self, part: Batch) -> Array:
-        """Log P(x_d | y), shape (n, K, D), of learned rows, each left out of what was learned; without weights."""
-        return self._without.contributions(part)
+        """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights."""
+        return self._leave_one_out.contributions(part)
 
     @cached_property
-    def _without(self) -> Without:
-        """What scores learned rows as if they had not been learned."""
+    def _leave_one_out(self) -> LeaveOneOut:
+        """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
-        return Without(self.tally, self.settings.families, self.parameters, self.words, weights)
+        return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights)
 
     @property
     def bag(self) -> list[int]:
@@ -345,7 +345,7 @@ class Model(ByValue):
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs
                 work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
-                evidence += silenced(block.x, work(block.x))
+                evidence += mask_scores(block.x, work(block.x))
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
@@ -353,11 +353,11 @@ class Model(ByValue):
 
     @cached_property
     def fallback(self) -> Array:
-        """What a row that every class forbids is given: the log prior, or all classes alike where there is none."""
+        """The log posterior of a row that every class forbids: the prior, or uniform where there is none."""
         return self.log_prior - (math.log(self.n_classes) if self.settings.prior == "none" else 0.0)
 
     def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
-        """Normalise in place and calibrate; also answers how many rows every class forbids."""
+        """Normalise in place and calibrate; also return the number of rows that every class forbids."""
         if self.settings.calibration is None:
             return evidence, kernels.normalise(evidence, self.prior_score, self.fallback, logs)
         forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, True)
@@ -370,7 +370,7 @@ class Model(ByValue):
         return np.ascontiguousarray(self.settings.calibration.apply(log_posterior))
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
-        """Work on chunks of rows on all cores, put the results together and warn of the rows nobody allows."""
+        """Work on chunks of rows on all cores, join the results and warn of rows that every class forbids."""
         threads = threads_for(batch.size * self.n_classes, n_jobs)
         step = max(1, min(batch.most_rows or CHUNK, -(-batch.n_rows // threads)))
         if batch.n_rows <= step:

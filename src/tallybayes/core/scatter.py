@@ -63,9 +63,9 @@ class Scatter(ByValue):
         before = self.columns()
         rounding = (before - other.columns()).rounding  # refuses rows that cannot have been there
         found = Scatter(weight, np.where(left, self.mean + delta * ratio, 0.0), product, rounding)
-        return found._without_dust(before)
+        return found._without_rounding(before)
 
-    def _without_dust(self, before: Moments) -> Scatter:
+    def _without_rounding(self, before: Moments) -> Scatter:
         """What rounding leaves of a column's variation is nothing, and neither are its products with others."""
         now = self.columns()
         whole, all_before = now.merged(), before.merged()
@@ -167,7 +167,7 @@ def _diagonal(table: Array) -> Array:
 
 
 def scatter_of(x: Array, weight: Array) -> Scatter:
-    """The scatter of one class: rows (n, d), NaN for a hole, and how much each counts (n,)."""
+    """The scatter of one class: rows (n, d), NaN if missing, and the weight (n,) of each."""
     x, w = x[weight > 0], weight[weight > 0][:, None]
     d, total = x.shape[1], float(w.sum())
     if not len(x):
@@ -194,7 +194,7 @@ def nothing(n_classes: int, d: int) -> Scatter:
 
 
 def stacked(parts: Sequence[Scatter]) -> Scatter:
-    """Classes put side by side; one with holes makes all keep their weights pair by pair."""
+    """The scatters of several classes as one; if any has missing values, all have a weight for each pair."""
     names = ("weight", "mean", "product")
     if all(part.complete for part in parts):
         return Scatter(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

@@ -47,9 +47,9 @@ class Column:
         Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
         tallies with different edges meet in those that both have, which both can be counted in exactly.
     parts : tuple of two Column, optional
-        The columns of a pair, each with the levels or edges that the pair tells apart.
+        The columns of a pair, each with the levels or edges that the pair distinguishes.
     tokens : Tokens, optional
-        How text is cut into the words that are counted.
+        How text is tokenised.
     declared : sequence, optional
         Levels that were declared, as those of an enumeration are: they stay when no row has them.
 
@@ -118,7 +118,9 @@ class Column:
             left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
             return replace(self, parts=(left, right))
         if self.tokens != other.tokens:
-            raise SchemaError(f"the text of column {self.name!r} was cut in two ways; count both with the same tokens")
+            raise SchemaError(
+                f"the text of column {self.name!r} was tokenised in two ways; count both with the same tokens"
+            )
         levels, edges = self.levels, self.edges
         if levels is not None and other.levels is not None and levels != other.levels:
             levels = united(levels, other.levels)
@@ -154,7 +156,7 @@ class Column:
         return replace(self, parts=(left, right))
 
     def restated(self) -> Column:
-        """Return the column for other rows than those its reason tells of."""
+        """Return the column with a reason that holds for other rows, too."""
         if not self.lasting:
             return self
         if self.levels is None:
@@ -162,8 +164,8 @@ class Column:
         if self.tokens is not None:
             return replace(self, reason=f"{self.lasting}, {words(self)}")
         named = [level for level in self.levels if level is not None]
-        hole = "; missing is a level" if len(named) < len(self.levels) else ""
-        return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{hole}")
+        missing = "; missing is a level" if len(named) < len(self.levels) else ""
+        return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{missing}")
 
 
 def _part_of(part: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
@@ -220,8 +222,8 @@ class Schema:
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, NumberedColumns) and len(set(names := self.names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SchemaError(f"two columns have the name {twice!r}; rename one")
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"two columns have the name {repeated!r}; rename one")
 
     def __repr__(self) -> str:
         return f"Schema({plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')})"
@@ -265,7 +267,7 @@ class Schema:
         return Schema(columns, tuple(classes), tuple(declared)).restated()
 
     def restated(self) -> Schema:
-        """Return the schema for other rows than those its reasons tell of."""
+        """Return the schema with reasons that hold for other rows, too."""
         if isinstance(self.columns, NumberedColumns):
             return self
         return replace(self, columns=tuple(column.restated() for column in self.columns))

@@ -27,14 +27,14 @@ class Calibration(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(ByValue):
-    """How much single words of a text are believed.
+    """Weights of the evidence of single words of a text.
 
     Parameters
     ----------
     words : Vocabulary or range
         The words, or the numbers of hashed ones.
     weight : ndarray
-        The weight of each; words that are not named weigh what the text weighs.
+        The weight of each; other words have the weight of the text.
     """
 
     words: Vocabulary | range
@@ -52,7 +52,7 @@ class WordWeights(ByValue):
 
 @dataclass(frozen=True, eq=False)
 class EvidenceWeights(ByValue):
-    """How much of its evidence each column is believed: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
+    """Weights of the evidence of the columns: the score is prior^w₀ · Π_d P(x_d | y)^w_d.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ class Settings(ByValue):
     prior_alpha : float
         Pseudocount of every class in the empirical prior: (N_k + a) / (N + a·K).
     calibration : Calibration, optional
-        What turns the posteriors into honest ones.
+        What turns the posteriors into calibrated ones.
     weights : EvidenceWeights, optional
-        How much of the evidence is believed; all of it where there are none.
+        The weights of the evidence; all are 1 by default.
     """
 
     families: Mapping[str, Family]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, heard
+from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, Level, NumberedColumns, Schema, amount, plural, positions
 from tallybayes.core.summaries import NEVER_LEARNED, Counts, Index, Summary, cell_grid, check_numbers, take_back
@@ -234,10 +234,10 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
     threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
     parts = map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads)
-    return reduce(lambda mine, theirs: mine._joined(theirs, _poured), parts)
+    return reduce(lambda mine, theirs: mine._joined(theirs, _added_in_place), parts)
 
 
-def _poured(mine: Any, theirs: Any) -> Any:
+def _added_in_place(mine: Any, theirs: Any) -> Any:
     """Add to a summary that nobody else has seen yet, in place: a large vocabulary has no pages to spare."""
     if not isinstance(mine, Counts) or mine.having is not None:
         return mine + theirs
@@ -252,7 +252,7 @@ def _count_rows(batch: Rows, families: Mapping[str, Counter], first: int, last: 
 
     def summary(name: str, block: Encoded) -> Block:
         tallied = named_cells(families[name].tally, batch.schema, block.columns, first)
-        found = tallied(block.x, heard(block.x, labels), n_classes)
+        found = tallied(block.x, mask_labels(block.x, labels), n_classes)
         if isinstance(block.x, Documents):  # all words are cells of one column
             found = replace(found, n_levels=np.array([block.x.n_columns], dtype=np.int64))
         return Block(block.columns, found)

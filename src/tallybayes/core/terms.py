@@ -24,7 +24,7 @@ class ByLevel:
     levels: tuple[Level, ...]
     scores: Array  # (C, K)
     missing: Array  # (K,) what a missing value adds
-    unseen: Array  # (K,) what a value that is no level adds
+    unseen: Array  # (K,) what an unseen category adds
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ByPair:
-    """Two values are looked up together; a missing value without a place or a value that is no level adds nothing."""
+    """Two values are looked up together; a missing value without a place or an unseen category adds nothing."""
 
     parts: tuple[Part, Part]
     scores: Array  # (A, B, K)
@@ -131,7 +131,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Text:
-    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted as ``tokens`` says; nothing if missing.
+    """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted by ``tokens``; nothing if missing.
 
     With a ``length`` the amounts of the words that are known are scaled so that they sum to it; ``binary`` ones are 1
     for a word that occurs.

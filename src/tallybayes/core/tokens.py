@@ -1,4 +1,4 @@
-"""How text is cut into tokens, and the vocabulary that comes of it."""
+"""Tokenising text, and the vocabulary that comes of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BITS = 30  # of a hashed vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How a text is cut into the tokens that are counted.
+    """How text is tokenised.
 
     A word is a run of letters and digits of any script with their combining marks, and case is folded: ``Straße`` and
     ``STRASSE`` are one word. An apostrophe between two letters belongs to the word (``don't``), a hyphen or an
@@ -47,16 +47,16 @@ class Tokens:
         Instead of a vocabulary, number the tokens by a hash of so many bits: memory is fixed, and the words are not
         known by name.
     damped : bool, default=False
-        Count log(1 + n) for a token that occurs n times: the second time says less than the first.
+        Count log(1 + n) for a token that occurs n times: further occurrences count less than the first.
     scaled : bool, default=False
-        Scale the counts of each text to a Euclidean length of one, all its tokens included: a long text says no more
-        than a short one.
+        Scale the counts of each text to a Euclidean length of one, all its tokens included: a long text counts no
+        more than a short one.
 
     Examples
     --------
-    >>> Tokens(ngrams=(1, 2)).cut("Don't panic!")
+    >>> Tokens(ngrams=(1, 2)).tokenise("Don't panic!")
     ["don't", 'panic', "don't panic"]
-    >>> Tokens(words="sklearn").cut("Don't panic!")
+    >>> Tokens(words="sklearn").tokenise("Don't panic!")
     ['don', 'panic']
     """
 
@@ -110,7 +110,7 @@ class Tokens:
         stop = [word.casefold() if self.lower and self.words != "sklearn" else word for word in self.stop_words]
         return _native.cut(self.words, self.lower, *self.ngrams, least, most, self.hashed or 0, stop)
 
-    def cut(self, text: str) -> list[str]:
+    def tokenise(self, text: str) -> list[str]:
         """The tokens of one text, in their order.
 
         Parameters
@@ -148,7 +148,7 @@ def decoded(token: bytes) -> str:
     return token.decode("utf-8", "surrogatepass")
 
 
-# What is good for short texts and long ones: words and pairs of words, of which repeats and length say little.
+# Good for short texts and long ones: words and pairs of words, with little weight on repeats and length.
 USUAL = Tokens(ngrams=(1, 2), damped=True, scaled=True)
 
 

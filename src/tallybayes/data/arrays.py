@@ -14,7 +14,7 @@ from tallybayes.core.family import Family
 from tallybayes.core.schema import Column, Kind, NumberedColumns, Schema
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.data.labels import distinct, encode, encode_labels, is_hole, row_weights
+from tallybayes.data.labels import distinct, encode, encode_labels, is_missing, row_weights
 from tallybayes.errors import CellError, DataError, NegativeError
 
 MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
@@ -105,7 +105,7 @@ def _matrix(x: Any, names: Sequence[str] | None) -> Matrix:
     except (TypeError, ValueError):
         for (row, column), value in np.ndenumerate(x):
             try:
-                float(np.nan if is_hole(value) else value)
+                float(np.nan if is_missing(value) else value)
             except (TypeError, ValueError):
                 name = f"x{column}" if names is None else names[column]
                 raise DataError(f"column {name!r} holds {value!r}, which is no number (row {row})") from None
@@ -150,7 +150,7 @@ def ordinal_codes(x: NDArray[Any], learning: bool, n_jobs: int | None = None) ->
 
     Integers of any width are used as they are; in a matrix of floats NaN is a missing value and fractions are dropped,
     as scikit-learn does. Negative and infinite codes are errors, and so are absurdly high ones if they are to be
-    learned: nobody means a table of a billion levels.
+    learned: a table of a billion levels is never meant.
     """
     missing = None
     if x.dtype.kind == "b":

@@ -21,7 +21,7 @@ from tallybayes.core.kernels import Texts, texts_of
 from tallybayes.core.schema import Level, in_order
 from tallybayes.data.labels import encode
 from tallybayes.data.tables import Table
-from tallybayes.data.values import SeriesValues, Storage, Values, with_holes
+from tallybayes.data.values import SeriesValues, Storage, Values, with_missing_code
 from tallybayes.data.words import HoldsText
 from tallybayes.errors import DataError
 
@@ -73,7 +73,7 @@ class ArrowValues(HoldsText):
 
     @cached_property
     def _numbers(self) -> NDArray[Any]:
-        """Numbers in place where there is no hole, otherwise as floats."""
+        """Numbers in place where none is missing, otherwise as floats."""
         if self.storage == "empty":
             return np.full(len(self), np.nan)
         if self.storage == "text":
@@ -118,24 +118,24 @@ class ArrowValues(HoldsText):
             codes = _text_codes(part, known)
         elif self.storage == "number" or (self.storage in ("integer", "boolean") and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
-        else:  # as they are: floats, which have holes, cannot tell large integers apart
+        else:  # as they are: floats, which have NaN, cannot distinguish large integers
             objects = np.empty(len(part), dtype=object)
             objects[:] = part.to_pylist()
             codes = encode(objects, known)
-        return with_holes(codes, levels)
+        return with_missing_code(codes, levels)
 
 
 def _text_codes(part: pa.Array, levels: list[Any]) -> NDArray[np.int32]:
     found = pc.index_in(part, value_set=text(levels, part.type))
     codes = _data(found)
-    strange, missing = _missing(found), _missing(part)
-    if strange is not None:
-        codes = np.where(strange, np.int32(UNSEEN), codes)
+    unseen, missing = _missing(found), _missing(part)
+    if unseen is not None:
+        codes = np.where(unseen, np.int32(UNSEEN), codes)
     return codes if missing is None else np.where(missing, np.int32(MISSING), codes)
 
 
 def _data(array: pa.Array) -> NDArray[Any]:
-    """The values of an array; those of holes mean nothing."""
+    """The values of an array; those of missing cells mean nothing."""
     first, last = array.offset, array.offset + len(array)
     buffer = array.buffers()[1]
     if buffer is None:  # nothing in it
@@ -148,7 +148,7 @@ def _data(array: pa.Array) -> NDArray[Any]:
 
 
 def _missing(array: pa.Array) -> NDArray[np.bool_] | None:
-    """Where the holes are; None if there are none."""
+    """Where values are missing; None if none are."""
     valid = array.buffers()[0]
     return None if valid is None or not array.null_count else ~_bits(valid, array.offset, array.offset + len(array))
 
@@ -162,7 +162,7 @@ def _bits(buffer: Any, first: int, last: int) -> NDArray[np.bool_]:
 
 
 def numbers_of(values: NDArray[Any], present: NDArray[np.bool_] | None = None) -> pa.Array:
-    """An array of numbers, with holes where nothing is present."""
+    """An array of numbers, null where nothing is present."""
     kinds = {"float64": pa.float64(), "int64": pa.int64(), "int32": pa.int32()}
     valid = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
     data = np.ascontiguousarray(values)

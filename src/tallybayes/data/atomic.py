@@ -13,7 +13,7 @@ from pathlib import Path
 def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Path]:
     """Give a temporary file to write to; it takes the place of the file when the block ends well.
 
-    Whatever happens in between (an error, Ctrl-C, a full disk, a power cut), the path holds the old file or the new
+    Whatever happens in between (an error, Ctrl-C, a full disk, a power failure), the path holds the old file or the new
     one, whole. The temporary file lies in the same directory, because only there renaming is a single step.
 
     Parameters
@@ -22,7 +22,7 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Pa
         The file to be written; a symbolic link stays one.
     durable : bool
         Wait until the file has reached the disk. Not worth it for what can be made again, such as predictions: then
-        everything above holds, but after a power cut.
+        everything above holds, but after a power failure.
 
     Yields
     ------
@@ -45,7 +45,7 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Pa
         raise FileNotFoundError(f"{path} cannot be written: there is no directory {target.parent}")
     try:
         handle, name = tempfile.mkstemp(prefix=".writing-", suffix="-" + target.name, dir=target.parent)
-    except OSError as error:  # it names the temporary file, which nobody asked for
+    except OSError as error:  # it names the temporary file, which the user does not know
         raise type(error)(error.errno, error.strerror, str(path)) from None
     os.close(handle)
     temporary = Path(name)

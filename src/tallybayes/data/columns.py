@@ -14,7 +14,7 @@ from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.inference import (
     Profile,
-    as_told,
+    as_given,
     check_known,
     infer,
     kind_for,
@@ -39,17 +39,17 @@ def split_target(data: Any, target: str) -> tuple[Table, Any]:
 
 @dataclass(frozen=True)
 class Overrides:
-    """What a user said of single columns, by name."""
+    """The user's options for single columns, by name."""
 
     kind: Mapping[str, Kind]
     family: Mapping[str, str]
     drop: frozenset[str]
     missing: Mapping[str, str]
-    hole: str  # what a hole is where `missing` does not say
+    default_missing: str  # of columns that `missing` does not name
     alpha: Mapping[str, float]
     tokens: Mapping[str, Tokens]
-    cut: Tokens  # how text is cut where `tokens` does not say
-    text: str  # the family of text where `family` does not say
+    default_tokens: Tokens  # of texts that `tokens` does not name
+    default_text: str  # the family of texts that `family` does not name
 
     @classmethod
     def of(
@@ -60,23 +60,23 @@ class Overrides:
         missing: Any,
         alpha: Any,
         tokens: Any = None,
-        cut: Tokens | None = None,
-        text: str | None = None,
+        default_tokens: Tokens | None = None,
+        default_text: str | None = None,
     ) -> Overrides:
         """Columns of a frame may be called by their numbers, so names are compared as text."""
 
         def named(given: Any) -> dict[str, Any]:
             return {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
 
-        hole = missing if isinstance(missing, str) else "ignore"
+        for_all = missing if isinstance(missing, str) else "ignore"
         dropped = frozenset(map(str, drop if drop is not None else ()))
-        cut = tokens if isinstance(tokens, Tokens) else cut or Tokens()
-        options = named(kind), named(family), dropped, named(missing), hole, named(alpha), named(tokens)
-        return cls(*options, cut, text or textbook_family("text"))
+        options = named(kind), named(family), dropped, named(missing), for_all, named(alpha), named(tokens)
+        default_tokens = tokens if isinstance(tokens, Tokens) else default_tokens or Tokens()
+        return cls(*options, default_tokens, default_text or textbook_family("text"))
 
     def places(self, schema: Schema) -> dict[str, list[int]]:
         """Which columns each family reads, by position."""
-        texts = {column.name: self.text for column in schema.columns if column.kind == "text"}
+        texts = {column.name: self.default_text for column in schema.columns if column.kind == "text"}
         return blocks_of(schema, {**texts, **self.family})
 
     def check(self, names: list[str]) -> None:
@@ -89,9 +89,9 @@ class Overrides:
                 raise SettingError(f"family of column {name!r} must be one of {', '.join(known)}, not {chosen!r}")
             if name in self.kind and self.kind[name] not in FAMILIES[chosen].reads:
                 raise SettingError(f"column {name!r} cannot be of kind {self.kind[name]!r} and family {chosen!r}")
-        for name, holes in self.missing.items():
-            if holes not in ("ignore", "level"):
-                raise SettingError(f"missing of column {name!r} must be 'ignore' or 'level', not {holes!r}")
+        for name, missing in self.missing.items():
+            if missing not in ("ignore", "level"):
+                raise SettingError(f"missing of column {name!r} must be 'ignore' or 'level', not {missing!r}")
         for name, tokens in self.tokens.items():
             if not isinstance(tokens, Tokens):
                 raise SettingError(f"tokens of column {name!r} must be Tokens(…), not {tokens!r}")
@@ -100,33 +100,33 @@ class Overrides:
                 raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
 
 
-def inferred(table: Table, told: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
-    """What each column of a table is: as told, or as its values suggest; ``whole`` if no more rows will come."""
+def inferred(table: Table, given: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
+    """What each column of a table is: as given, or inferred from its values; ``whole`` if no more rows will come."""
     names = list(table.columns)
-    told.check(names)
-    storage = {name: table.columns[name].storage for name in told.family}
-    kinds = {**{name: kind_for(family, storage[name]) for name, family in told.family.items()}, **told.kind}
+    given.check(names)
+    storage = {name: table.columns[name].storage for name in given.family}
+    kinds = {**{name: kind_for(family, storage[name]) for name, family in given.family.items()}, **given.kind}
 
     def column(name: str) -> Column:
-        if name in told.drop or kinds.get(name) == "ignored":
-            return Column(name, "ignored", reason="dropped, as told" if name in told.drop else "as told")
+        if name in given.drop or kinds.get(name) == "ignored":
+            return Column(name, "ignored", reason="dropped, as given" if name in given.drop else "as given")
         values = table.columns[name]
-        if kinds.get(name) == "text" and not isinstance(values, Profile):  # its values need not be told apart
-            found = as_told(Profile(name, values.storage, len(values), values.n_missing), "text")
-            return _tokenised(found, told.tokens.get(name, told.cut), whole)
+        if kinds.get(name) == "text" and not isinstance(values, Profile):  # its distinct values are not needed
+            found = as_given(Profile(name, values.storage, len(values), values.n_missing), "text")
+            return _tokenised(found, given.tokens.get(name, given.default_tokens), whole)
         seen = profile(name, values)
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
-        found = as_told(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
+        found = as_given(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
         if found.kind == "text":
-            return _tokenised(found, told.tokens.get(name, told.cut), whole)
-        hole_is_level = told.missing.get(name, told.hole) == "level"
-        return with_missing_level(found) if hole_is_level and found.levels is not None else found
+            return _tokenised(found, given.tokens.get(name, given.default_tokens), whole)
+        is_level = given.missing.get(name, given.default_missing) == "level"
+        return with_missing_level(found) if is_level and found.levels is not None else found
 
     columns = tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs)))
     if all(c.kind == "ignored" for c in columns):
         warnings.warn(
-            "no column is evidence, so every row gets the prior; schema_ says why", ColumnWarning, stacklevel=4
+            "no column is evidence, so every row gets the prior; schema_ shows why", ColumnWarning, stacklevel=4
         )
     return columns
 
@@ -158,7 +158,7 @@ def _tokenised(column: Column, tokens: Tokens, whole: bool) -> Column:
     """The column of text with how it is tokenised; its words are found where rows are counted."""
     if tokens.is_chosen and not whole:
         raise SettingError(
-            "min_count and max_features look at all documents at once: use fit, or leave them out, or hash the words"
+            "min_count and max_features need all documents at once: use fit, or leave them out, or hash the words"
         )
     if tokens.hashed is None:
         return replace(column, tokens=tokens)
@@ -200,7 +200,7 @@ def refuse_lost(absent: Sequence[str], bag: Sequence[str]) -> None:
 def matched(
     table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
 ) -> Table:
-    """The table with its columns under the names the model knows; says what is missing and what is left over."""
+    """The table with its columns under the names that the model has; warn of missing and of additional columns."""
     base = [column for column in schema.columns if column.kind != "pair"]
     known = [column.name for column in base]
     if not (table.named and named):

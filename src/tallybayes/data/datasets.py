@@ -50,7 +50,7 @@ def _columns(name: str) -> dict[str, list[Any]]:
 
 
 def _typed(cells: list[str]) -> list[Any]:
-    """Numbers where all cells are, text otherwise; an empty cell is a hole."""
+    """Numbers where all cells are, text otherwise; an empty cell is a missing value."""
     for convert in (int, float):
         try:
             return [convert(cell) if cell else None for cell in cells]

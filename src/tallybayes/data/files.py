@@ -28,7 +28,7 @@ from tallybayes.errors import DataError
 __all__ = ["File", "Progress", "TypeConflict", "is_file", "known_column", "literal", "open_file", "quoted"]
 
 BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
-LOOK = 8192  # first rows that types are inferred from before all rows are counted
+FIRST = 8192  # first rows that types are inferred from before all rows are counted
 # Bytes that are read at a time where only the first rows are needed; DuckDB would read eight times that.
 SMALL = 1 << 22
 LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
@@ -134,7 +134,7 @@ class File:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into one paragraph that says what to do."""
+        """Turn DuckDB's errors into ours."""
         import duckdb
 
         try:
@@ -203,7 +203,7 @@ def open_file(path: Any, missing_values: Sequence[str] = ()) -> File:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
-            # The statistics of a Parquet file know no NaN, and DuckDB would take it from them that there is none.
+            # The statistics of a Parquet file do not count NaN, and DuckDB would conclude that there is none.
             "disabled_optimizers": "statistics_propagation",
             # One more than there are cores: a thread that waits for its part of a CSV leaves its core to another.
             "threads": cores() + 1,
@@ -253,7 +253,7 @@ def _opened(file: File, whole: bool, types: Mapping[str, str] | None = None) -> 
         if file.format == "parquet":
             scan = f"read_parquet({_files(file)}, {many})"
         elif file.format == "json":
-            scan = f"read_json({_files(file)}, sample_size = {-1 if whole else LOOK}, {many})"
+            scan = f"read_json({_files(file)}, sample_size = {-1 if whole else FIRST}, {many})"
         else:
             scan = _registered(file)
         return replace(file, scan=scan, types=_described(file, scan))
@@ -268,7 +268,7 @@ def _opened_csv(file: File, whole: bool, given: Mapping[str, str]) -> File:
     words = ", ".join(map(literal, ("", *file.missing_values)))
     how = f"delim = {literal(_separator(file))}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true"
     how = f"{how}, nullstr = [{words}]"
-    inferred = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else LOOK}"
+    inferred = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else FIRST}"
     inferred += f", types = {struct(given)}" if given else ""
     many = len(file.paths) > 1
     united = "true" if many else "false"

@@ -1,4 +1,4 @@
-"""What the first rows of files say, before all of them are counted: what must be asked with care, and about what.
+"""How columns of files are best counted, from their first rows.
 
 Nothing here decides what is counted, only how: whatever the first rows did not show, the scan finds out.
 """
@@ -13,34 +13,35 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import plural
-from tallybayes.data.files import LOOK, File, TypeConflict
+from tallybayes.data.files import FIRST, File, TypeConflict
 from tallybayes.data.survey import Mode
 from tallybayes.data.tables import Table
 from tallybayes.data.values import Values
 from tallybayes.errors import DataError
 
-WIDE = LOOK // 5  # different values beyond which a column is counted by itself
-FAR = 25.0  # how far a class may lie from the centre, in variances, before it is asked with care
+WIDE = FIRST // 5  # different values beyond which a column is counted by itself
+FAR = 25.0  # how far a class may lie from the centre, in variances, before it is summed in the slower, exact way
 
 
 @dataclass(frozen=True)
-class Glance:
-    """How the columns are best asked for."""
+class FirstRows:
+    """How the columns are best counted."""
 
     wide: frozenset[str]  # columns of very many values
-    centre: Mapping[str, float]  # of numbers: a value amid them
-    holed: frozenset[str]  # numbers with holes, which may be NaN
+    centre: Mapping[str, float]  # of numbers: a central value
+    with_missing: frozenset[str]  # numbers with missing values, which may be NaN
     far: frozenset[str]  # numbers with a class whose spread would drown in the squares about the centre
 
-    def with_care(self, centre: Mapping[str, float]) -> Glance:
-        """The same, but these numbers are asked for about another centre, in the way that always holds."""
-        return replace(self, centre={**self.centre, **centre}, holed=self.holed | {*centre}, far=self.far | {*centre})
+    def with_exact(self, centre: Mapping[str, float]) -> FirstRows:
+        """The same, but these numbers are counted about another centre, in the exact way."""
+        missing, far = self.with_missing | {*centre}, self.far | {*centre}
+        return replace(self, centre={**self.centre, **centre}, with_missing=missing, far=far)
 
 
-def glance(file: File, target: str, modes: Mapping[str, Mode], opening: Table) -> Glance:
-    """Look at the first rows.
+def inspect(file: File, target: str, modes: Mapping[str, Mode], opening: Table) -> FirstRows:
+    """Inspect the first rows.
 
-    A target of very many values is an error, and a column without any asks for a look at all rows.
+    A target of very many values is an error; the type of a column without any value is inferred from all rows.
 
     Parameters
     ----------
@@ -52,21 +53,21 @@ def glance(file: File, target: str, modes: Mapping[str, Mode], opening: Table) -
 
     Returns
     -------
-    Glance
+    FirstRows
     """
     labels = opening.columns[target]
     _refuse_names(file, target, labels)
     n_levels = {name: _n_levels(opening.columns[name]) for name, mode in modes.items() if mode == "levels"}
-    untold = 0 in n_levels.values() and opening.n_rows == LOOK
-    if untold and not file.whole and file.format in ("csv", "json"):
-        raise TypeConflict(f"the first rows of {file.name} do not tell the type of every column")
+    unknown = 0 in n_levels.values() and opening.n_rows == FIRST
+    if unknown and not file.whole and file.format in ("csv", "json"):
+        raise TypeConflict(f"the first rows of {file.name} do not show the type of every column")
     wide = frozenset(name for name, number in n_levels.items() if number > WIDE)
     codes = labels.codes(0, len(labels), labels.distinct())
     numbers = {name: _numbers(opening.columns[name]) for name, mode in modes.items() if mode == "numbers"}
     centre = {name: _centre(x) for name, x in numbers.items()}
-    holed = frozenset(name for name, x in numbers.items() if np.isnan(x).any())
+    with_missing = frozenset(name for name, x in numbers.items() if np.isnan(x).any())
     far = frozenset(name for name, x in numbers.items() if _has_far_class(x - centre[name], codes))
-    return Glance(wide, centre, holed, far)
+    return FirstRows(wide, centre, with_missing, far)
 
 
 def _refuse_names(file: File, target: str, labels: Values) -> None:
@@ -81,7 +82,7 @@ def _refuse_names(file: File, target: str, labels: Values) -> None:
 def _n_levels(values: Values) -> int:
     try:
         return len(values.distinct())
-    except TypeError:  # lists and records, which only DuckDB can tell apart
+    except TypeError:  # lists and records, which only DuckDB can compare
         return len(values) - values.n_missing
 
 
@@ -90,7 +91,7 @@ def _numbers(values: Values) -> Array:
 
 
 def _centre(x: Array) -> float:
-    """The mean; one that is infinite or not there shifts nothing, and the scan will tell."""
+    """The mean; zero where it is infinite or unknown."""
     known = x[~np.isnan(x)]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(known.mean()) if len(known) else 0.0

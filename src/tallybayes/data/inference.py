@@ -1,4 +1,4 @@
-"""What a column is, from a look at its values; each answer comes with its reason."""
+"""Inferring the kind of a column from its values, with the reason."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tallybayes.errors import DataError, SettingError
 from tallybayes.families import FAMILIES
 
 FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
-LOOKED_AT = 1000  # values whose words are counted to tell
+SAMPLED = 1000  # values whose words are counted
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a source saw of a column."""
+    """The profile of a column: its storage, its missing values, its levels or its range."""
 
     name: str
     storage: str  # "number", "integer", "text", "boolean", "date", "empty" or "other"
@@ -41,13 +41,13 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     ----------
     profile : Profile
     whole : bool
-        Whether the values are all there will be. Otherwise they are judged by their type alone, not by what the
-        first of them happen to be: no identifiers, and 0 and 1 are numbers.
+        Whether the values are all there will be. Otherwise the kind follows from their type alone, not from
+        what the first of them happen to be: no identifiers, and 0 and 1 are numbers.
 
     Returns
     -------
     Column
-        Of kind "ignored" where it is no evidence; its reason says why.
+        Of kind "ignored" where it is no evidence; its reason shows why.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     seen = len(profile.levels or levels)
     if profile.storage == "boolean":
-        both, reason = (False, True), f"true or false{_holes(profile)}"
+        both, reason = (False, True), f"true or false{_missing_note(profile)}"
         return Column(name, "boolean", both, reason, "true or false", declared=both)
     if whole and profile.declared is None and profile.n_present > 20 and 2 * seen > profile.n_present:
         length = _mean_words(profile.levels or ())
         if length >= FEWEST_WORDS:
-            reason = f"text of about {length:.0f} words, {seen:,} different in {rows}{_holes(profile)}"
+            reason = f"text of about {length:.0f} words, {seen:,} different in {rows}{_missing_note(profile)}"
             return Column(name, "text", reason=reason, lasting="text")
     if whole and seen == profile.n_present > 20:
         reason = f"an identifier: a different value in each of {rows}"
@@ -83,7 +83,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     if seen == 1 and profile.declared is None:
         reason = f"constant: {levels[0]!r} in every row, no evidence"
     else:
-        reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_holes(profile)}"
+        reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_missing_note(profile)}"
     return Column(name, "category", levels, reason, what, declared=profile.declared or ())
 
 
@@ -96,16 +96,16 @@ def _numbers(profile: Profile, whole: bool) -> Column:
     if whole and integers and (profile.low, profile.high) == (0, 1):
         return Column(name, "boolean", (0, 1), "whole numbers, only 0 and 1", what, declared=(0, 1))
     if profile.low == profile.high:
-        # Kept, because it may vary elsewhere: a constant says the same of every class, so it says nothing.
+        # Kept, because it may vary elsewhere: a constant is equally likely in every class, so it is no evidence.
         reason = f"constant: {_figure(profile.low)} in every row, no evidence"
     else:
-        reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_holes(profile)}"
+        reason = f"{what} from {_figure(profile.low)} to {_figure(profile.high)}{_missing_note(profile)}"
     return Column(name, "numeric", None, reason, what, integers)
 
 
 def _mean_words(values: tuple[Level, ...]) -> float:
-    """How many words the values have, by a look at some of them."""
-    some = values[:: max(1, len(values) // LOOKED_AT)]
+    """Mean number of words of the values, by a sample of them."""
+    some = values[:: max(1, len(values) // SAMPLED)]
     return sum(len(value.split()) if isinstance(value, str) else 0 for value in some) / max(len(some), 1)
 
 
@@ -114,17 +114,17 @@ def _figure(number: float) -> str:
     return f"{number:.0f}" if float(number).is_integer() and abs(number) < 1e15 else f"{number:g}"
 
 
-def _holes(profile: Profile) -> str:
+def _missing_note(profile: Profile) -> str:
     return f", {profile.n_missing:,} missing" if profile.n_missing else ""
 
 
-def as_told(profile: Profile, kind: Kind) -> Column:
+def as_given(profile: Profile, kind: Kind) -> Column:
     """Return the column of a kind that the user has chosen."""
     name = profile.name
     if kind not in get_args(Kind):
         raise SettingError(f"kind of column {name!r} must be one of {', '.join(get_args(Kind))}, not {kind!r}")
     if kind == "ignored":
-        return Column(name, "ignored", reason="as told")
+        return Column(name, "ignored", reason="as given")
     if kind in ("numeric", "count"):
         if profile.storage not in ("number", "integer", "boolean", "empty"):
             example = (profile.levels or profile.declared or ("",))[0]
@@ -134,16 +134,16 @@ def as_told(profile: Profile, kind: Kind) -> Column:
             )
         if kind == "count" and profile.low < 0:
             raise DataError(f"column {name!r} holds {profile.low:g}, and counts cannot be negative; use kind 'numeric'")
-        return Column(name, kind, None, f"as told{_holes(profile)}", "as told", profile.storage == "integer")
+        return Column(name, kind, None, f"as given{_missing_note(profile)}", "as given", profile.storage == "integer")
     if kind == "text":
         if profile.storage not in ("text", "empty"):
             raise DataError(f"column {name!r} holds {profile.storage}, not text; convert it to strings")
-        return Column(name, "text", reason=f"as told{_holes(profile)}", lasting="as told")
+        return Column(name, "text", reason=f"as given{_missing_note(profile)}", lasting="as given")
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")
-    reason = f"as told, {plural(len(levels), 'level')}{_holes(profile)}"
-    return Column(name, kind, levels, reason, "as told", declared=profile.declared or ())
+    reason = f"as given, {plural(len(levels), 'level')}{_missing_note(profile)}"
+    return Column(name, kind, levels, reason, "as given", declared=profile.declared or ())
 
 
 def with_missing_level(column: Column) -> Column:
@@ -161,6 +161,6 @@ def kind_for(family: str, storage: str) -> Kind:
 
 def check_known(option: str, given: Mapping[str, Any] | Any, names: Any) -> None:
     """Refuse settings for columns that do not exist."""
-    strange = [name for name in given if name not in names]
-    if strange:
-        raise SettingError(f"{option} names the column {strange[0]!r}, but the table has {', '.join(map(str, names))}")
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise SettingError(f"{option} names the column {unknown[0]!r}, but the table has {', '.join(map(str, names))}")

@@ -1,4 +1,4 @@
-"""Files whose columns a model knows: read as it learned them, and drawn from."""
+"""Files whose columns a model knows: read as it learned them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tallybayes.errors import DataError
 T = TypeVar("T")
 
 
-def settled(file: Any, work: Callable[[Any], T]) -> T:
-    """Work on a file; where a value does not fit the types that the first rows suggest, again with a look at all."""
+def with_retyping(file: Any, work: Callable[[Any], T]) -> T:
+    """Work on a file; if a value does not fit the types of the first rows, again with the types of all rows."""
     try:
         return work(file)
     except TypeConflict:
@@ -46,7 +46,7 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
 
 
 def check_columns(file: File, known: Schema, others: Collection[str | None]) -> None:
-    """Say which columns the file lacks, and which the model never saw."""
+    """Warn of columns that the file lacks, and of those that the model never saw."""
     table = Table(dict.fromkeys(file.names), 0)  # type: ignore[arg-type]
     known_names = {column.name for column in known.columns}
     if not known_names & set(file.names):

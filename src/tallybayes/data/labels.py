@@ -26,7 +26,7 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
         seen = np.bincount(_shifted(values, offset))
         return (np.flatnonzero(seen) + offset).astype(values.dtype)
     if values.dtype.kind in "OUST":
-        ordered = in_order(value for value in set(values.tolist()) if not is_hole(value))
+        ordered = in_order(value for value in set(values.tolist()) if not is_missing(value))
         result = np.empty(len(ordered), dtype=values.dtype)
         result[:] = ordered
         return result
@@ -43,7 +43,7 @@ def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     offset = _offset(values)
     if offset is None and values.dtype.kind in "OUT":
         listed = values.tolist()
-        found = in_order(value for value in dict.fromkeys(listed) if not is_hole(value))
+        found = in_order(value for value in dict.fromkeys(listed) if not is_missing(value))
         levels = np.empty(len(found), dtype=values.dtype)
         levels[:] = found
         return levels, _looked_up(listed, {value: p for p, value in enumerate(found)})
@@ -98,8 +98,8 @@ def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDAr
 def _looked_up(listed: list[Any], place_of: dict[Any, int]) -> NDArray[np.int32]:
     try:
         return np.fromiter(map(place_of.__getitem__, listed), dtype=np.int32, count=len(listed))
-    except KeyError:  # something is unseen or missing: look closer
-        found = ((place_of.get(v, UNSEEN) if not is_hole(v) else MISSING) for v in listed)
+    except KeyError:  # something is unseen or missing
+        found = ((place_of.get(v, UNSEEN) if not is_missing(v) else MISSING) for v in listed)
         return np.fromiter(found, dtype=np.int32, count=len(listed))
 
 
@@ -155,7 +155,7 @@ def _exact(classes: Sequence[Level], dtype: Any) -> NDArray[Any] | None:
 
 
 def row_weights(weight: Any, n_rows: int) -> Array:
-    """Row weights as the kernels want them: ones where none are given; negative and infinite ones are errors."""
+    """Row weights as the kernels read them: ones by default; negative and infinite ones are errors."""
     if weight is None:
         return np.ones(n_rows)
     if isinstance(weight, Real):
@@ -172,8 +172,8 @@ def row_weights(weight: Any, n_rows: int) -> Array:
     return values
 
 
-def is_hole(value: Any) -> bool:
-    """Whether a value is missing: None or not equal to itself (NaN, NaT, pandas.NA answers neither)."""
+def is_missing(value: Any) -> bool:
+    """Whether a value is missing: None, pandas.NA or not equal to itself (NaN, NaT)."""
     if value is None:
         return True
     try:

@@ -86,9 +86,9 @@ def _all_rows(file: Any) -> Table:
     """All rows of files or of an engine's table, in memory."""
     if isinstance(file, Lazy):
         return Table.joined(list(file.tables(file.names)))
-    from tallybayes.data.known import settled
+    from tallybayes.data.known import with_retyping
 
-    return settled(file, lambda each: Table.joined(list(each.tables())))
+    return with_retyping(file, lambda each: Table.joined(list(each.tables())))
 
 
 def _in_memory(table: Table, target: Any, weight: Any, unlabelled: str, n_jobs: int | None) -> TableSource:

@@ -1,8 +1,8 @@
 """Counting where the rows are: one scan of the files gives what their columns are and what is in them.
 
-DuckDB groups by the class and answers, for each column of numbers, how many, their sum and sum of squares about a value
-amid them, and the range; for each other column, how often each value occurs. Nothing is read twice, but for columns of
-very many values, and for numbers that the first rows did not foretell.
+DuckDB groups by the class and returns, for each column of numbers, how many, their sum and sum of squares about a
+central value, and the range; for each other column, how often each value occurs. Only columns of very many values, and
+numbers that the first rows did not predict, are read a second time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level, in_order
-from tallybayes.data.files import LOOK, File
-from tallybayes.data.first_rows import Glance, glance
+from tallybayes.data.files import FIRST, File
+from tallybayes.data.first_rows import FirstRows, inspect
 from tallybayes.data.progress import Progress
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
@@ -25,7 +25,7 @@ from tallybayes.data.tables import Table
 from tallybayes.errors import DataError
 
 NO_NAN = "'nan'::DOUBLE"
-LOSSY = 100.0  # how far a class may lie from the centre, in variances, before it is asked for again, with care
+LOSSY = 100.0  # how far a class may lie from the centre, in variances, before it is counted again, in the exact way
 
 
 def survey(
@@ -49,47 +49,47 @@ def survey(
         What to do with rows that have no label.
     progress : callable, optional
     opening : Table, optional
-        The first `LOOK` rows, if they were read already.
+        The first `FIRST` rows, if they were read already.
 
     Returns
     -------
     Survey
     """
     if opening is None:
-        opening = file.first(LOOK, [target, *(name for name, mode in modes.items() if mode != "nothing")])
-    look = glance(file, target, modes, opening)
-    asked: dict[str, Mode] = {name: "nothing" if name in look.wide else mode for name, mode in modes.items()}
+        opening = file.first(FIRST, [target, *(name for name, mode in modes.items() if mode != "nothing")])
+    opened = inspect(file, target, modes, opening)
+    asked: dict[str, Mode] = {name: "nothing" if name in opened.wide else mode for name, mode in modes.items()}
     label = label_of(file, target)
-    found = _asked(file, label, {name: _fields(file, name, mode, look) for name, mode in asked.items()}, progress)
-    holes = found.pop(None, (0, {}))[0]
-    refuse_unlabelled(holes, unlabelled, file.name, target)
+    found = _asked(file, label, {name: _fields(file, name, mode, opened) for name, mode in asked.items()}, progress)
+    unknown = found.pop(None, (0, {}))[0]
+    refuse_unlabelled(unknown, unlabelled, file.name, target)
     if not found:
-        raise DataError(f"{file.name} has no row with a label" if holes else f"{file.name} has no rows")
+        raise DataError(f"{file.name} has no row with a label" if unknown else f"{file.name} has no rows")
     classes = in_order(found)
     refuse_regression(file.name, target, classes)
     cells = {name: [found[k][1][name] for k in classes] for name in asked}
-    doubtful = [name for name, mode in asked.items() if mode == "numbers" and _is_doubtful(cells[name], name, look)]
+    doubtful = [name for name, mode in asked.items() if mode == "numbers" and _is_doubtful(cells[name], name, opened)]
     if doubtful:
-        look = look.with_care({name: _better_centre(cells[name], name, look) for name in doubtful})
-        again = _asked(file, label, {name: _fields(file, name, "numbers", look) for name in doubtful}, progress)
+        opened = opened.with_exact({name: _better_centre(cells[name], name, opened) for name in doubtful})
+        again = _asked(file, label, {name: _fields(file, name, "numbers", opened) for name in doubtful}, progress)
         cells |= {name: [again[k][1][name] for k in classes] for name in doubtful}
-    columns = {name: _seen(name, mode, cells[name], look) for name, mode in asked.items()}
-    columns.update({name: _seen_alone(file, name, label, classes) for name in look.wide})
-    return Survey(classes, np.array([float(found[k][0]) for k in classes]), columns, holes)
+    columns = {name: _seen(name, mode, cells[name], opened) for name, mode in asked.items()}
+    columns.update({name: _seen_by_itself(file, name, label, classes) for name in opened.wide})
+    return Survey(classes, np.array([float(found[k][0]) for k in classes]), columns, unknown)
 
 
-Cells = tuple[Any, ...]  # the answers to what is asked of one column, in one class
+Cells = tuple[Any, ...]  # what was counted of one column, in one class
 
 
 def _asked(
     file: File, label: str, fields: Mapping[str, list[str]], progress: Progress | None
 ) -> dict[Level | None, tuple[int, dict[str, Cells]]]:
-    """For each label the rows, and of each column the answers to its questions."""
-    questions = [question for some in fields.values() for question in some]
-    sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *questions])} FROM {{scan}} GROUP BY label"
+    """For each label the number of rows, and the fields of each column."""
+    listed = [field for some in fields.values() for field in some]
+    sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *listed])} FROM {{scan}} GROUP BY label"
     found: dict[Level | None, tuple[int, dict[str, Cells]]] = {}
-    for k, n_rows, *answers in file.query(sql, progress):
-        rest = iter(answers)
+    for k, n_rows, *values in file.query(sql, progress):
+        rest = iter(values)
         found[k] = n_rows, {name: tuple(islice(rest, len(some))) for name, some in fields.items()}
     return found
 
@@ -103,7 +103,7 @@ def label_of(file: File, target: str) -> str:
 
 
 def _value(file: File, name: str) -> str:
-    """A value as a level: holes are NULL, everything else is text, a number, true or false."""
+    """A value as a level: NULL if missing, otherwise text, a number, true or false."""
     kind, column = file.types[name], quoted(name)
     if file.storage(name) == "number":
         return f"nullif({column}::DOUBLE, {NO_NAN})"
@@ -111,27 +111,27 @@ def _value(file: File, name: str) -> str:
 
 
 def _number(file: File, name: str) -> str:
-    """A value as a number; NaN is a hole."""
+    """A value as a number; NaN is a missing value."""
     plain = f"{quoted(name)}::DOUBLE"
     return f"nullif({plain}, {NO_NAN})" if file.storage(name) == "number" else plain
 
 
-def _fields(file: File, name: str, mode: Mode, look: Glance) -> list[str]:
-    """What is asked of a column. Numbers are counted about a value amid them, so that 1e8 + noise keeps its noise."""
+def _fields(file: File, name: str, mode: Mode, opened: FirstRows) -> list[str]:
+    """What is counted of a column. Numbers are summed about a central value, so that 1e8 + noise keeps its noise."""
     if mode != "numbers":
         return [f"histogram({_value(file, name)})"] if mode == "levels" else [f"count({quoted(name)})"]
-    x = _number(file, name) if name in look.holed else f"{quoted(name)}::DOUBLE"
-    shifted = f"({x} - {look.centre[name]!r}::DOUBLE)"
+    x = _number(file, name) if name in opened.with_missing else f"{quoted(name)}::DOUBLE"
+    shifted = f"({x} - {opened.centre[name]!r}::DOUBLE)"
     # Welford's way holds where a class is far from the centre, but divides for every row.
     spread = [f"avg({shifted})", f"var_pop({shifted})"]
     sums = [f"sum({shifted})", f"sum({shifted} * {shifted})"]
-    return [f"count({x})", *(spread if name in look.far else sums), f"min({x})", f"max({x})"]
+    return [f"count({x})", *(spread if name in opened.far else sums), f"min({x})", f"max({x})"]
 
 
-def _moments(cells: list[Cells], name: str, look: Glance) -> tuple[Array, Array, Array]:
+def _moments(cells: list[Cells], name: str, opened: FirstRows) -> tuple[Array, Array, Array]:
     """Weight, mean about the centre and variance of numbers in each class."""
     weight, first, second = (np.array([cell[i] or 0.0 for cell in cells], dtype=np.float64) for i in range(3))
-    if name in look.far:
+    if name in opened.far:
         return weight, first, second
     n = np.maximum(weight, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -141,25 +141,25 @@ def _moments(cells: list[Cells], name: str, look: Glance) -> tuple[Array, Array,
     return weight, mean, np.where(same, 0.0, np.maximum(variance, 0.0))
 
 
-def _is_doubtful(cells: list[Cells], name: str, look: Glance) -> bool:
+def _is_doubtful(cells: list[Cells], name: str, opened: FirstRows) -> bool:
     """Whether NaN got into the sums, or a class is so far from the centre that its spread may be rounding."""
     if any(cell[4] is not None and np.isnan(cell[4]) for cell in cells):  # to DuckDB the largest of all numbers
         return True
-    _, mean, variance = _moments(cells, name, look)
+    _, mean, variance = _moments(cells, name, opened)
     varies = np.array([cell[3] != cell[4] for cell in cells])
     with np.errstate(over="ignore", invalid="ignore"):
-        return name not in look.far and bool((varies & (mean**2 > LOSSY * variance)).any())
+        return name not in opened.far and bool((varies & (mean**2 > LOSSY * variance)).any())
 
 
-def _better_centre(cells: list[Cells], name: str, look: Glance) -> float:
-    """The mean of all rows, where the first scan could tell it."""
-    weight, shift, _ = _moments(cells, name, look)
+def _better_centre(cells: list[Cells], name: str, opened: FirstRows) -> float:
+    """The mean of all rows, where the first scan shows it."""
+    weight, shift, _ = _moments(cells, name, opened)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = float(weight @ shift / max(weight.sum(), 1.0)) + look.centre[name]
-    return mean if np.isfinite(mean) else look.centre[name]
+        mean = float(weight @ shift / max(weight.sum(), 1.0)) + opened.centre[name]
+    return mean if np.isfinite(mean) else opened.centre[name]
 
 
-def _seen(name: str, mode: Mode, cells: list[Cells], look: Glance) -> Seen:
+def _seen(name: str, mode: Mode, cells: list[Cells], opened: FirstRows) -> Seen:
     none = np.zeros(len(cells))
     if mode == "levels":
         return _of_levels([cell[0] or {} for cell in cells])
@@ -169,11 +169,11 @@ def _seen(name: str, mode: Mode, cells: list[Cells], look: Glance) -> Seen:
     high = max((cell[4] for cell in cells if cell[4] is not None), default=0.0)
     if np.isinf([low, high]).any():
         raise DataError(f"column {name!r} is infinite in some row. Replace infinite values, or leave them empty.")
-    weight, shift, variance = _moments(cells, name, look)
+    weight, shift, variance = _moments(cells, name, opened)
     if not np.isfinite(variance * weight).all():
         largest = max(low, high, key=abs)
         raise DataError(f"column {name!r} holds {largest:g}, whose square overflows. Rescale the column.")
-    return Seen(weight, np.where(weight > 0, shift + look.centre[name], 0.0), variance * weight, low, high, {})
+    return Seen(weight, np.where(weight > 0, shift + opened.centre[name], 0.0), variance * weight, low, high, {})
 
 
 def _of_levels(histograms: Sequence[Mapping[Any, int]]) -> Seen:
@@ -187,7 +187,7 @@ def _of_levels(histograms: Sequence[Mapping[Any, int]]) -> Seen:
     return Seen(weight, none, none, 0.0, 0.0, counts)
 
 
-def _seen_alone(file: File, name: str, label: str, classes: Sequence[Level]) -> Seen:
+def _seen_by_itself(file: File, name: str, label: str, classes: Sequence[Level]) -> Seen:
     """A column of many values, grouped by itself, so that DuckDB can put what it must remember on disk."""
     value, place = _value(file, name), {k: i for i, k in enumerate(classes)}
     ((n_levels, n_present),) = file.query(f"SELECT count(DISTINCT {value}), count({value}) FROM {{scan}}")

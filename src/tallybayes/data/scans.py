@@ -19,9 +19,9 @@ from tallybayes.core.schema import Column, Kind, Schema, in_order
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
-from tallybayes.data.files import LOOK, known_column
+from tallybayes.data.files import FIRST, known_column
 from tallybayes.data.inference import infer, kind_for
-from tallybayes.data.known import as_learned, check_columns, settled
+from tallybayes.data.known import as_learned, check_columns, with_retyping
 from tallybayes.data.labels import encode_labels, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
@@ -112,7 +112,7 @@ class FileSource:
             file = self._without_signs(file)
             return file, *self._scanned(file, overrides)
 
-        self.file, self._seen, texts = settled(self.file, work)
+        self.file, self._seen, texts = with_retyping(self.file, work)
         self._refuse_one_sign()
         given = replace(overrides, kind={**overrides.kind, **dict.fromkeys(texts, "text")})
         table: Any = Table(profiles(self.file, self._seen), self._seen.n_rows)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ class FileSource:
         overrides.check(names)
         modes = {name: _mode(file, name, overrides) for name in names}
         levels = [name for name, mode in modes.items() if mode == "levels"]
-        texts = {name: "as told" for name in levels if _given_kind(file, name, overrides) == "text"}
+        texts = {name: "as given" for name in levels if _given_kind(file, name, overrides) == "text"}
         given = {*overrides.kind, *overrides.family}
         unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
         counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
@@ -148,7 +148,7 @@ class FileSource:
 
     def _opening(self, file: Any, unsure: Sequence[str], counted: Sequence[str]) -> Table:
         """The first rows: a file is parsed once for all that is seen in them."""
-        return file.first(LOOK, [self.scan.target, *counted])
+        return file.first(FIRST, [self.scan.target, *counted])
 
     def _survey(self, file: Any, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
@@ -163,7 +163,7 @@ class FileSource:
             tables = self._tables(self._evidence(schema))
             return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, {})
 
-        return replace(settled(self.file, work), places=places)
+        return replace(with_retyping(self.file, work), places=places)
 
     def grown(self, schema: Schema) -> Schema:
         check_columns(self.file, schema, set(self.scan.columns))
@@ -175,7 +175,7 @@ class FileSource:
             modes |= {c.name: "nothing" for c in known if c.kind == "text"}
             return file, self._survey(file, modes)
 
-        self.file, self._seen = settled(self.file, work)
+        self.file, self._seen = with_retyping(self.file, work)
         self._refuse_one_sign()
         return Schema(tuple(_with_levels(column, self._seen) for column in schema.columns), self._seen.classes)
 
@@ -250,7 +250,7 @@ class EngineSource(FileSource):
     """
 
     def _opening(self, file: Lazy, unsure: Sequence[str], counted: Sequence[str]) -> Table:
-        return file.first(LOOK, unsure) if unsure else Table({}, 0)
+        return file.first(FIRST, unsure) if unsure else Table({}, 0)
 
     def _survey(self, file: Lazy, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
         return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled)
@@ -328,7 +328,7 @@ def _smallest(kept: list[tuple[Any, TableBatch]], most: int) -> tuple[Any, Table
 
 
 def _restated(total: Tally, schema: Schema) -> Tally:
-    """A tally of many parts; the reasons of texts say how many words there are in all."""
+    """A tally of many parts; the reasons of texts show how many words there are in all."""
     if not total.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
 

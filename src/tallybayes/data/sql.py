@@ -1,4 +1,4 @@
-"""Names and values in SQL, and DuckDB's errors as sentences that say what to do."""
+"""Names and values in SQL, and DuckDB's errors as plain sentences."""
 
 from __future__ import annotations
 

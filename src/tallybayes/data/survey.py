@@ -1,7 +1,7 @@
-"""What was seen of rows that were counted where they are, and the tally that it makes.
+"""Surveys: the statistics of rows that were counted where they are, and the tally of them.
 
-Files and lazy tables are asked in different words, and answer the same record. The schema is inferred from it, and the
-tally is the same figures put in order.
+Files and lazy tables are queried in different ways, with the same record as the result. The schema is inferred from it,
+and the tally is the same figures put in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_LEVELS = 1_000_000  # of one column; more are names or codes, not categorie
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of one column in each class."""
+    """The statistics of one column in each class."""
 
     weight: Array  # (K,) rows that have a value
     mean: Array  # (K,) of numbers
@@ -41,7 +41,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Survey:
-    """What was seen of the rows that have a label."""
+    """The statistics of the rows that have a label."""
 
     classes: tuple[Level, ...]
     class_weight: Array  # (K,)
@@ -81,7 +81,7 @@ class Source(Protocol):
 
 
 def profiles(file: Source, seen: Survey, whole: bool = True) -> dict[str, Profile]:
-    """What a look at each column says, for the inference of its kind."""
+    """The profile of each column, for the inference of its kind."""
 
     def one(name: str, column: Seen) -> Profile:
         storage, n_missing = file.storage(name), seen.n_rows - int(column.weight.sum())

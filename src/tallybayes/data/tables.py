@@ -19,14 +19,14 @@ from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import Profile
-from tallybayes.data.labels import is_hole
+from tallybayes.data.labels import is_missing
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.data.words import WORDS
 from tallybayes.errors import CellError, DataError
 from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
-TEXTS = 1 << 10  # documents cut at a time
+TEXTS = 1 << 10  # documents tokenised at a time
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ def _from_columns(data: Mapping[Any, Any]) -> Table:
 
 
 def _twins(names: Iterable[str]) -> DataError:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    return DataError(f"columns must have different names, but {twice} occur more than once; rename them")
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    return DataError(f"columns must have different names, but {repeated} occur more than once; rename them")
 
 
 def _from_frame(frame: nw.DataFrame[Any]) -> Table:
@@ -140,7 +140,7 @@ def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
         return dict(columns)
     if made_by == "array":
         return np.column_stack(list(columns.values())) if columns else np.zeros((0, 0))
-    cells = {name: [None if is_hole(v) else v for v in values.tolist()] for name, values in columns.items()}
+    cells = {name: [None if is_missing(v) else v for v in values.tolist()] for name, values in columns.items()}
     return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
 
 
@@ -151,7 +151,7 @@ def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def profile(name: str, values: Values | Profile) -> Profile:
-    """Look at a column: how much is missing, and its levels or its range; a file was looked at already."""
+    """The profile of a column: how much is missing, and its levels or its range; that of a file is there already."""
     if isinstance(values, Profile):
         return values
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
@@ -176,7 +176,7 @@ def profile(name: str, values: Values | Profile) -> Profile:
 class TableBatch:
     """A table ready to be counted or scored; matrices are made for a range of rows at a time.
 
-    Columns that the table lacks are holes in every row.
+    Columns that the table lacks are missing in every row.
     """
 
     schema: Schema
@@ -186,7 +186,7 @@ class TableBatch:
 
     @property
     def most_rows(self) -> int:
-        """Rows worth encoding at a time: fewer where texts have yet to be cut."""
+        """Rows worth encoding at a time: fewer where texts have yet to be tokenised."""
         return TEXTS if any(not self._is_cut(column) for column in self._texts()) else SLICE
 
     @property
@@ -292,7 +292,7 @@ class TableBatch:
                     parts[part.name] = self.codes(part, first, last, parts)
             a, b = (parts[part.name] for part in column.parts)
             both = a * np.int32(column.parts[1].n_cells) + b
-            return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a hole or an unseen level in either
+            return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a missing value or an unseen level in either
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.schema import Level
-from tallybayes.data.labels import class_array, encode_labels, factorise, is_hole
+from tallybayes.data.labels import class_array, encode_labels, factorise, is_missing
 from tallybayes.errors import DataError, SettingError
 
 NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
@@ -28,7 +28,7 @@ class Target:
 
     @classmethod
     def of(cls, y: Any, unlabelled: str) -> Target:
-        """Check labels; None, NaN, and −1 among integers are missing ones if ``unlabelled`` says what to do then."""
+        """Check labels; None, NaN, and −1 among integers are missing labels unless ``unlabelled`` is "error"."""
         check_unlabelled(unlabelled)
         if unlabelled == "error" or y is None:
             return cls(checked_labels(y), None)
@@ -55,7 +55,7 @@ class Target:
         """Rows that are to be estimated need all rows at once."""
         if self.known is not None:
             raise DataError(
-                f"row {int(np.argmin(self.known))} has no label: expectation-maximisation looks at all rows at once, "
+                f"row {int(np.argmin(self.known))} has no label: expectation-maximisation needs all rows at once, "
                 "so partial_fit cannot learn it; use fit, or unlabelled='ignore'"
             )
 
@@ -92,7 +92,7 @@ def label_array(y: Any) -> NDArray[Any]:
 
 def _needs_objects(labels: Sequence[Any]) -> bool:
     """Whether NumPy would change labels: a missing one to "nan", 1 beside "a" to "1", and "a\\0" to "a"."""
-    if any(map(is_hole, labels)):
+    if any(map(is_missing, labels)):
         return True
     texts = [isinstance(label, str) for label in labels]
     return any(texts) and (not all(texts) or any(label.endswith("\0") for label in labels))
@@ -101,7 +101,7 @@ def _needs_objects(labels: Sequence[Any]) -> bool:
 def _split(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Labels with another in the place of missing ones, and which are not missing."""
     if labels.dtype.kind == "O":
-        known = np.fromiter((not is_hole(v) for v in labels), dtype=bool, count=len(labels))
+        known = np.fromiter((not is_missing(v) for v in labels), dtype=bool, count=len(labels))
         whole = np.array(list(labels[known]) or [0])  # numbers or text again, where they are all of a kind
         if whole.ndim == 1 and whole.dtype.kind in "iubU" and len({type(v) for v in labels[known]}) == 1:
             plain = np.zeros(len(labels), dtype=whole.dtype)
@@ -144,7 +144,9 @@ def _without_label(row: int) -> DataError:
 def coded(labels: NDArray[Any], classes: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The classes, those that occur if none are given, and the class code of each label."""
     if classes is not None:
-        missing = [i for i, label in enumerate(labels.tolist()) if is_hole(label)] if labels.dtype.kind == "O" else []
+        missing = (
+            [i for i, label in enumerate(labels.tolist()) if is_missing(label)] if labels.dtype.kind == "O" else []
+        )
         if missing:
             raise _without_label(missing[0])
         return classes, encode_labels(labels, classes)

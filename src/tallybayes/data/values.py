@@ -1,7 +1,7 @@
 """One column of a table, whatever holds it: its numbers, its levels and its codes, a range of rows at a time.
 
 pandas, Polars and PyArrow columns are read through narwhals. Text is listed by the engine that holds it, once: the
-same list tells the levels and gives the codes. Where only codes are wanted, memory stays that of a slice.
+same list gives the levels and the codes. Where only codes are needed, memory stays that of a slice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tallybayes.core.batch import MISSING, UNSEEN, Documents
 from tallybayes.core.kernels import Texts, list_text, texts_of
 from tallybayes.core.schema import Level, in_order
 from tallybayes.core.tokens import Tokens
-from tallybayes.data.labels import distinct, encode, factorise, is_hole
+from tallybayes.data.labels import distinct, encode, factorise, is_missing
 from tallybayes.data.words import Counted, HoldsText
 from tallybayes.errors import DataError
 
@@ -60,7 +60,7 @@ class Listed:
     """Cells as a list of the different values and, for each row, the place of its value in the list."""
 
     values: Sequence[Level]  # in any order
-    places: NDArray[np.int32]  # (n,); `MISSING` for a hole
+    places: NDArray[np.int32]  # (n,); `MISSING` for a missing value
 
     def distinct(self) -> tuple[Level, ...]:
         """The values in order."""
@@ -68,9 +68,12 @@ class Listed:
 
     def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
         """The place of each row's value among the levels."""
-        code = {None: MISSING, **{level: p for p, level in enumerate(levels)}}  # None may be a level, that of holes
+        code = {
+            None: MISSING,
+            **{level: p for p, level in enumerate(levels)},
+        }  # None may be a level, that of missing values
         table = np.array([code.get(value, UNSEEN) for value in (*self.values, None)], dtype=np.int32)
-        return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry answers for holes
+        return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry is for missing values
 
     def rows(self, first: int, last: int) -> Listed:
         """A range of rows, without copying."""
@@ -101,7 +104,7 @@ class ArrayValues(HoldsText):
 
     @classmethod
     def of_texts(cls, texts: list[str]) -> ArrayValues:
-        """Strings, all of them present: nothing has to be looked at."""
+        """Strings, all of them present: nothing has to be checked."""
         column = cls(np.empty(0, dtype=object))
         column.array, column.storage = np.empty(len(texts), dtype=object), "text"
         column.array[:] = texts
@@ -115,7 +118,7 @@ class ArrayValues(HoldsText):
     def n_missing(self) -> int:
         if self.array.dtype.kind == "f":
             return int(np.count_nonzero(np.isnan(self.array)))
-        return sum(map(is_hole, self.array.tolist())) if self.array.dtype.kind == "O" else 0
+        return sum(map(is_missing, self.array.tolist())) if self.array.dtype.kind == "O" else 0
 
     @cached_property
     def _numbers(self) -> NDArray[Any]:
@@ -146,7 +149,7 @@ class ArrayValues(HoldsText):
 
     def value(self, row: int) -> Any:
         value = self.array[row]
-        return None if is_hole(value) else getattr(value, "item", lambda: value)()
+        return None if is_missing(value) else getattr(value, "item", lambda: value)()
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
         return self._numbers[first:last]
@@ -155,7 +158,7 @@ class ArrayValues(HoldsText):
         if "_listed" in vars(self):
             return self._listed.rows(first, last).codes(levels)
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
-        return with_holes(codes, levels)
+        return with_missing_code(codes, levels)
 
 
 class SeriesValues(HoldsText):
@@ -171,7 +174,7 @@ class SeriesValues(HoldsText):
             self.storage: Storage = "text"
             self.declared = _declared_levels(series)
         elif dtype == nw.String:
-            some = len(series) and not (is_hole(series[0]) and series.null_count() == len(series))
+            some = len(series) and not (is_missing(series[0]) and series.null_count() == len(series))
             self.storage = "text" if some else "empty"
         elif dtype == nw.Boolean:
             self.storage = "boolean"
@@ -192,13 +195,13 @@ class SeriesValues(HoldsText):
 
     @cached_property
     def n_missing(self) -> int:
-        if self.storage == "number":  # Polars and PyArrow tell NaN from null; a hole is either
+        if self.storage == "number":  # Polars and PyArrow distinguish NaN from null; both are missing
             return int(np.count_nonzero(np.isnan(self._array)))
         return int(self.series.null_count())
 
     @cached_property
     def _array(self) -> NDArray[Any]:
-        """Numbers as NumPy sees them: in place where there is no hole, otherwise as floats."""
+        """Numbers as NumPy sees them: in place where none is missing, otherwise as floats."""
         series = self.series.cast(nw.Float64) if self.series.dtype in (nw.Int128, nw.UInt128) else self.series
         array = series.to_numpy()
         return _as_numbers(array) if array.dtype.kind == "O" else array
@@ -230,7 +233,7 @@ class SeriesValues(HoldsText):
 
     def value(self, row: int) -> Any:
         value = self.series[row]
-        return None if is_hole(value) else getattr(value, "item", lambda: value)()
+        return None if is_missing(value) else getattr(value, "item", lambda: value)()
 
     def distinct(self) -> tuple[Level, ...]:
         if self.storage == "text":
@@ -246,22 +249,22 @@ class SeriesValues(HoldsText):
         return self._array[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
-        if "_listed" in vars(self):  # to tell the levels, perhaps
+        if "_listed" in vars(self):  # for the levels, perhaps
             return self._listed.rows(first, last).codes(levels)
         part, known = self.series[first:last], [level for level in levels if level is not None]
         if self.storage == "text":
             return _listed(part).codes(levels)
         if self.storage == "number" or (self.storage == "integer" and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
-        elif self.storage == "integer":  # as they are: floats, which have holes, cannot tell large integers apart
+        elif self.storage == "integer":  # as they are: floats, which have NaN, cannot distinguish large integers
             codes = encode(np.array(part.to_list(), dtype=object), known)
         else:
             codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
-        return with_holes(codes, levels)
+        return with_missing_code(codes, levels)
 
 
-def with_holes(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
-    """The codes with those of holes replaced where missing is a level of its own, the last."""
+def with_missing_code(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:
+    """The codes with those of missing values replaced where missing is a level of its own, the last."""
     is_level = len(levels) > 0 and levels[-1] is None
     return np.where(codes == MISSING, np.int32(len(levels) - 1), codes) if is_level else codes
 
@@ -280,10 +283,10 @@ def _listed(series: nw.Series[Any]) -> Listed:
 
 
 def as_text(value: Any) -> str | None:
-    """A document as text; None for a hole."""
+    """A document as text; None if missing."""
     if isinstance(value, str):
         return value
-    if is_hole(value):
+    if is_missing(value):
         return None
     raise DataError(f"a document must be a string, not {value!r}")
 
@@ -327,7 +330,7 @@ def _plain_array(values: Any) -> NDArray[Any]:
 
 def _storage_of(array: NDArray[Any]) -> Storage:
     """What the objects of a column are."""
-    present = [value for value in array.tolist() if not is_hole(value)]
+    present = [value for value in array.tolist() if not is_missing(value)]
     if not present:
         return "empty"
     for storage, types in (
@@ -343,4 +346,4 @@ def _storage_of(array: NDArray[Any]) -> Storage:
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
-    return np.array([np.nan if is_hole(value) else float(value) for value in array.tolist()], dtype=np.float64)
+    return np.array([np.nan if is_missing(value) else float(value) for value in array.tolist()], dtype=np.float64)

@@ -44,7 +44,7 @@ def with_own_words(batch: TableBatch, table: Table | None = None, n_jobs: int | 
 
 
 def with_words(column: Column, found: Vocabulary | range, n_all: int = 0) -> Column:
-    """The column of text with its words; its reason says how many there are."""
+    """The column of text with its words; its reason shows how many there are."""
     known = replace(column, levels=found)
     kept = f" of {n_all:,} kept" if n_all > len(found) else ""
     return replace(known, reason=f"{column.reason.split('; ')[0]}; {words(known)}{kept}")

@@ -1,4 +1,4 @@
-"""The words of a column of text: cut and counted where the text lies, on all cores."""
+"""The words of a column of text: tokenised and counted where the text lies, on all cores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Counted:
         """The counts of some words, as they weigh; others are left out."""
         documents = self.documents
         if tokens.damped or tokens.scaled:  # words that are not known have their share of the length of a text
-            documents = kernels.weighed_counts(documents, tokens.damped, tokens.scaled)
+            documents = kernels.scaled_counts(documents, tokens.damped, tokens.scaled)
         if isinstance(self.words, range) or self.words is levels:
             return documents
         assert isinstance(levels, Vocabulary)
@@ -67,11 +67,11 @@ class Counted:
 
 def count_words(texts: kernels.Texts, tokens: Tokens, first: int, last: int, n_jobs: int | None = 1) -> Counted:
     """Count the words of a range of documents; threads do not change what comes out."""
-    cut = tokens.native()
+    tokeniser = tokens.native()
     threads = max(1, min(threads_for((last - first) * WORDS, n_jobs), last - first))
 
     def part(a: int, b: int) -> Counted:
-        documents, words = kernels.count_tokens(texts, first + a, first + b, cut)
+        documents, words = kernels.count_tokens(texts, first + a, first + b, tokeniser)
         if tokens.hashed is None:
             return Counted(words, documents)
         return Counted(range(1 << tokens.hashed), replace(documents, n_columns=1 << tokens.hashed))
@@ -114,7 +114,7 @@ class HoldsText:
         self._counted = None if other._counted is None else (other._counted[0], other._counted[1].take(rows))
 
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted:
-        """The words of all documents; kept, so that they are not cut again when they are counted by class."""
+        """The words of all documents; kept, so that they are not tokenised again when they are counted by class."""
         if self._counted is None or self._counted[0] != tokens:
             texts = self.texts()
             self._counted = tokens, count_words(texts, tokens, 0, len(texts), n_jobs)

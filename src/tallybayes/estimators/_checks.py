@@ -1,4 +1,4 @@
-"""scikit-learn's border: what comes in is checked here, once, and becomes a batch."""
+"""Checks of what users pass to estimators, in scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def negative_values(estimator: Any, error: NegativeError) -> NegativeError:
 
 
 def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
-    """Validate X as scikit-learn does, but leave the search for odd values to the kernels, which pass over it anyway.
+    """Validate X as scikit-learn does, but leave the search for invalid values to the kernels, which read it anyway.
 
     A plain matrix of numbers of the right width needs none of scikit-learn's conversions, and skipping them is what
     makes the prediction of a single row cheap.
@@ -130,7 +130,7 @@ def check_lengths(n_rows: int, n_labels: int) -> None:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """NumPy's dice for what scikit-learn calls a random state."""
+    """NumPy's generator for scikit-learn's ``random_state``."""
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
 
 

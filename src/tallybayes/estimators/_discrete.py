@@ -1,10 +1,10 @@
-"""What the estimators with a pseudocount share: alpha, its lower bound, and the names of the prior."""
+"""The base of the estimators with a pseudocount: alpha, its lower bound, and the parameters of the prior."""
 
 from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,23 +49,27 @@ def pseudocount(alpha: Any, n_features: int, force_alpha: bool = True) -> float 
     return tuple(values.tolist()) if values.ndim else float(values)
 
 
-def prior_of(estimator: Any, classes: NDArray[Any]) -> Prior:
-    """The prior that ``fit_prior`` and ``class_prior`` describe."""
-    if estimator.class_prior is not None:
-        return given_prior(estimator.class_prior, classes)
-    return "empirical" if estimator.fit_prior else "uniform"
+class DiscreteNB(MatrixNB):
+    """A classifier of a matrix with a pseudocount ``alpha`` and the prior by ``fit_prior`` and ``class_prior``."""
 
+    alpha: Any
+    fit_prior: bool
+    class_prior: Any
+    _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
-def set_prior(estimator: Any, prior: Any) -> None:
-    """Make a prior the one that ``fit_prior`` and ``class_prior`` describe."""
-    estimator.fit_prior, estimator.class_prior = prior != "uniform", None if isinstance(prior, str) else prior
+    def _choices(self) -> list[str]:
+        values = ((name, getattr(self, name)) for name in self._chosen_parameters)
+        return [name for name, value in values if isinstance(value, str) and value == "auto"]
 
+    def _prior(self, classes: NDArray[Any]) -> Prior:
+        if self.class_prior is not None:
+            return given_prior(self.class_prior, classes)
+        return "empirical" if self.fit_prior else "uniform"
 
-def choices_of(estimator: Any, *names: str) -> list[str]:
-    """The parameters that are to be chosen by looking at rows."""
-    return [name for name in names if isinstance(value := getattr(estimator, name), str) and value == "auto"]
+    def _with_prior_parameter(self, prior: Any) -> None:
+        self.fit_prior, self.class_prior = prior != "uniform", None if isinstance(prior, str) else prior
 
-
-def class_log_prior(estimator: Any) -> Array:
-    """Log P(y), shape (n_classes,)."""
-    return estimator.model_.log_prior
+    @property
+    def class_log_prior_(self) -> Array:
+        """Log P(y), shape (n_classes,)."""
+        return self.model_.log_prior

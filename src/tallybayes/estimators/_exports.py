@@ -1,4 +1,4 @@
-"""The verbs of fitted estimators that write the model down in another form.
+"""Methods of fitted estimators that export the model.
 
 `Fitted` takes these functions for its methods.
 """
@@ -21,7 +21,7 @@ def fitted_model(estimator: Any) -> Model:
 
 
 def to_json(self: Any, indent: int | None = None) -> str:
-    """Return what the model does to a row, as JSON of a documented form that any language can evaluate.
+    """Return how the model scores a row, as JSON of a documented form that any language can evaluate.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def to_python(self: Any, name: str = "predict_proba") -> str:
     Returns
     -------
     str
-        A module: the function takes a dict of column to value and answers a dict of label to probability.
+        A module: the function takes a dict of column to value and returns a dict of label to probability.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def to_sql(
         Name of the table; several names where a schema or a catalogue stands before it. It is quoted as it is.
     dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}, default="duckdb"
     proba : bool, default=True
-        Also answer a column ``p_LABEL`` for every class, beside ``prediction``.
+        Also return a column ``p_LABEL`` for every class, beside ``prediction``.
     keep : sequence of str, optional
-        Columns of the table to answer beside them, such as a key; those the model reads if not given.
+        Columns of the table to return beside them, such as a key; those the model reads if not given.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def to_onnx(self: Any, missing_text: str = "", dtype: Literal["float64", "float3
 
     Its outputs are ``label`` and ``probabilities``. Where no column holds text, the only input is ``X``, a matrix
     of all columns in their order; otherwise each column that is evidence is an input of its own, of shape (n, 1).
-    Booleans are 0 and 1, and a hole is NaN.
+    Booleans are 0 and 1, and a missing value is NaN.
 
     Parameters
     ----------
     missing_text : str, default=""
-        What stands for a hole in a column of text.
+        What stands for a missing value in a column of text.
     dtype : {"float64", "float32"}, default="float64"
         The type of the numbers that are given; it calculates with the former in any case.
 
@@ -124,7 +124,7 @@ def report(self: Any, path: Any, data: Any = None, **options: Any) -> Any:
     path : path
         Where to write it, such as ``report.html``.
     data : (X, y) or labelled Rows, optional
-        The rows that were learned, to judge the model by leave-one-out and to draw histograms of.
+        The training rows, for an evaluation by leave-one-out and for histograms.
     **options
         ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
 

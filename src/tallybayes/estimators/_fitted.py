@@ -1,4 +1,4 @@
-"""What an estimator is once it has a model: it forwards to the model in scikit-learn's conventions."""
+"""The base of all classifiers: a fitted estimator forwards to its model in scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
     """A classifier around a `Model`.
 
     The fitted state is ``model_``, a record; learning replaces it, so a call that fails leaves the estimator as it was.
-    A subclass says what its parameters ask for (`_options`), how rows and labels become a source (`_source`) and how
-    rows are read by a model that is there (`_rows`, `_labelled`).
+    A subclass defines its options (`_options`), how rows and labels become a source (`_source`) and how a model reads
+    rows (`_rows`, `_labelled`).
     """
 
     model_: Model
@@ -264,7 +264,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return self.model_.contributions(batch)
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Return log P(y | x) of the training rows, each as if it alone had not been learned.
+        """Return the leave-one-out log P(y | x) of training rows.
 
         Exact and in closed form: nothing is refitted.
 
@@ -280,7 +280,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return self.model_.leave_one_out(self.labelled_rows(X, y, sample_weight), self.n_jobs)
 
     def labelled_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
-        """Return rows and their labels as the model reads them, for what looks at the rows behind a chart.
+        """Return rows and their labels as the model reads them, such as charts need them.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def evaluate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0
     ) -> Evaluation:
-        """Return how good the predictions are: accuracy, log loss, calibration and more.
+        """Evaluate the predictions: accuracy, log loss, calibration and more.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
             Leave out each training row in turn, one of so many folds, or the folds that an array numbers; all exact
             and without refitting. "test" scores the rows as they are. "auto" leaves rows out if they are those that
-            were learned, all of them, and scores any others as they are; `Evaluation.method` tells which.
+            were learned, all of them, and scores any others as they are; `Evaluation.method` shows which.
         seed : int, default=0
             How the folds are shuffled.
 
@@ -315,7 +315,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         Evaluation
         """
-        return evaluate.judged(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
+        return evaluate.evaluated(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows from the model.
@@ -384,7 +384,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return np.array(steps.path)
 
     def _chosen(self, name: str) -> Any:
-        """A setting that was chosen by looking at rows."""
+        """A setting that was chosen from the rows."""
         chosen = self.model_.provenance.chosen
         if name not in chosen:
             raise AttributeError(f"{name} was given, not chosen")

@@ -38,15 +38,15 @@ from tallybayes.learning.options import EM, Options
 
 def _nothing_to_choose(estimator: Any) -> bool:
     for name in estimator._choices():
-        raise NotAvailableError(f"{name}='auto' looks at all rows at once: use fit, or give {name} a number")
+        raise NotAvailableError(f"{name}='auto' needs all rows at once: use fit, or give {name} a number")
     return True
 
 
 class MatrixNB(Fitted):
     """A Naive Bayes classifier whose columns are all of one family.
 
-    A subclass says which family its parameters describe (`_family`), what its prior is (`_prior`) and, where rows are
-    not numbers as they are, how they are encoded (`_encode`, `_schema_columns`).
+    A subclass defines its family (`_family`), its prior (`_prior`) and, where rows are not numbers as they are, how
+    they are encoded (`_encode`, `_schema_columns`).
     """
 
     prior_alpha: float
@@ -70,7 +70,7 @@ class MatrixNB(Fitted):
         raise NotImplementedError
 
     def _choices(self) -> list[str]:
-        """The parameters that are to be chosen by looking at rows."""
+        """The parameters that are to be chosen from the rows."""
         return []
 
     def _encode(self, x: Any, learning: bool) -> Matrix:
@@ -78,7 +78,7 @@ class MatrixNB(Fitted):
         return sparse_rows(x) if is_sparse(x) else x
 
     def _schema_columns(self, x: Matrix) -> Sequence[Column]:
-        """The columns as a batch of rows shows them."""
+        """The columns of a batch of rows."""
         return self._plain_columns(x.shape[1])
 
     def _plain_columns(self, n_columns: int) -> Sequence[Column]:
@@ -95,7 +95,7 @@ class MatrixNB(Fitted):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Class labels. Rows may lack one (None, NaN, −1 among integers) if ``unlabelled`` says what to do then.
+            Class labels. Rows may lack one (None, NaN, −1 among integers) if ``unlabelled`` is not "error".
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; 1 if not given.
 
@@ -250,7 +250,7 @@ class MatrixNB(Fitted):
         estimator = cls(**params)
         estimator._validate_params()
         for name in estimator._choices():
-            raise SettingError(f"{name}='auto' is chosen by looking at rows, not at a tally alone; give it a number")
+            raise SettingError(f"{name}='auto' is chosen from rows, not from a tally; give it a number")
         if set(tally.blocks) != {cls._block}:
             raise SchemaError(
                 f"{cls.__name__} reads a tally of {cls._block!r} columns, this one has {sorted(tally.blocks)}"

@@ -26,7 +26,7 @@ from tallybayes.estimators._checks import Target, check_lengths, unchanged_on_er
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.inspection.evaluate import CalibrationReport, score
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
-from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled
 from tallybayes.inspection.summary import class_table, summary
 from tallybayes.learning.learn import learn, sample_of
@@ -35,7 +35,7 @@ from tallybayes.learning.textbook import settings_of_tally
 
 
 class TableNB(Fitted):
-    """A classifier of tables, whatever their columns; a subclass says what its parameters ask for (`_options`)."""
+    """A classifier of tables, whatever their columns; a subclass defines its options (`_options`)."""
 
     strict: bool = False
     decay: float = 1.0
@@ -47,7 +47,7 @@ class TableNB(Fitted):
 
     @property
     def weights_(self) -> EvidenceWeights | None:
-        """The weight of each column's evidence; None where all weigh one."""
+        """The weight of each column's evidence; None where all are one."""
         return self.model_.settings.weights
 
     # ------------------------------------------------------------------------------------------ learning
@@ -74,7 +74,7 @@ class TableNB(Fitted):
         """Learn more rows; new levels and classes are taken in."""
         options = self._options()
         if isinstance(options.alpha, str) or options.calibration is not None:
-            raise SettingError("alpha='auto' and calibration look at all rows at once: use fit, or leave them out")
+            raise SettingError("alpha='auto' and calibration need all rows at once: use fit, or leave them out")
         with unchanged_on_error(self):
             X, y, name = self._split(X, y)
             target = Target.of(y, options.unlabelled)
@@ -201,7 +201,7 @@ class TableNB(Fitted):
         return explain(self.model_, batch, batch.table.row(0), against)
 
     def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
-        """Return the words that mark a class: frequent in it, and more so than in the others.
+        """Return the words that are typical of a class: frequent in it, and more so than in the others.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class TableNB(Fitted):
         out : path
             CSV, Parquet or JSON lines, by its suffix.
         **options
-            Fields of `inspection.predictions.Answers`: ``beside``, ``threshold``, ``least``, ``top``, ``reasons``.
+            ``beside``, ``threshold``, ``least``, ``top``, ``reasons``: see `inspection.predictions.PredictionColumns`.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class TableNB(Fitted):
             Number of rows.
         """
         check_is_fitted(self)
-        return predict_file(self.model_, source, out, Answers(**options))
+        return predict_file(self.model_, source, out, PredictionColumns(**options))
 
     def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
         """Estimate the class mix of another population from its rows, without their labels.
@@ -370,7 +370,7 @@ def _common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
 
 
 def _calibration_report(model: Model, rows: Rows, n_jobs: int | None) -> CalibrationReport:
-    """How calibrated the model was before and is now, by leave-one-out."""
+    """Performance before and after calibration, by leave-one-out."""
     assert rows.labels is not None
     assert rows.labels.codes is not None
     assert model.settings.calibration is not None

@@ -11,16 +11,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array, Codes, Matrix
 from tallybayes.core.schema import Column
-from tallybayes.core.settings import Prior
 from tallybayes.data.arrays import MOST_LEVELS, ordinal_codes
 from tallybayes.errors import DataError
-from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, class_log_prior, prior_of, pseudocount, set_prior
-from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
 from tallybayes.families.categorical import Categorical
 from tallybayes.learning.options import EM, Unlabelled
 
 
-class CategoricalNB(MatrixNB):
+class CategoricalNB(DiscreteNB):
     """Naive Bayes for categories numbered 0 … C − 1: each column a table of probabilities per class.
 
     A drop-in replacement of scikit-learn's class of the same name. On top of it: missing values (NaN), categories
@@ -40,16 +38,11 @@ class CategoricalNB(MatrixNB):
     min_categories : int or array-like of shape (n_features,), default=None
         Number of levels to assume at least; one that never occurs still takes its share of the smoothing.
     unseen : {"ignore", "smooth"}, default="ignore"
-        What a level never seen in training is worth at prediction: no evidence, or the smoothing's mass.
+        Evidence of an unseen category: none, or the probability that the smoothing gives one level.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the learned prior.
-    n_jobs : int, default=None
-        Threads; None takes all cores for large inputs.
-    unlabelled : {"error", "ignore", "em"}, default="error"
-        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
-        by expectation-maximisation. With "error" −1 is a label like any other.
-    em : EM, optional
-        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+    n_jobs, unlabelled, em
+        As in `GaussianNB`.
 
     Attributes
     ----------
@@ -60,12 +53,8 @@ class CategoricalNB(MatrixNB):
     n_categories_ : ndarray of shape (n_features,)
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-    n_iter_, converged_ : int and bool
-        Steps of "em", 1 without, and whether they ended by themselves.
-    log_likelihood_path_ : ndarray of shape (n_iter_,)
-        Penalised log likelihood after each step; it never falls.
+    n_features_in_, feature_names_in_, n_iter_, converged_, log_likelihood_path_
+        As in `GaussianNB`.
     model_ : Model
     tally_ : Tally
     n_parameters_, n_joint_parameters_ : int
@@ -113,17 +102,6 @@ class CategoricalNB(MatrixNB):
         self.n_jobs = n_jobs
         self.unlabelled = unlabelled
         self.em = em
-
-    def _choices(self) -> list[str]:
-        return choices_of(self, "alpha")
-
-    def _prior(self, classes: NDArray[Any]) -> Prior:
-        return prior_of(self, classes)
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        set_prior(self, prior)
-
-    class_log_prior_ = property(class_log_prior)
 
     def _family(self) -> Categorical:
         return Categorical(pseudocount(self.alpha, self.n_features_in_, self.force_alpha), self.unseen)

@@ -1,4 +1,4 @@
-"""Naive Bayes for documents: by how unlike the words of all other classes they are."""
+"""Complement Naive Bayes for documents."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior, checked_prior
 from tallybayes.errors import NotAvailableError
-from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, prior_of, pseudocount, set_prior
-from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
 from tallybayes.families.complement import Complement
 from tallybayes.learning.options import EM, Unlabelled
 
 NO_EVIDENCE = "complement weights rank classes, they are no probability of x; use MultinomialNB for P(x)"
 
 
-class ComplementNB(MatrixNB):
-    """Naive Bayes for documents of unequal classes: words weighed by the other classes (Rennie et al. 2003).
+class ComplementNB(DiscreteNB):
+    """Naive Bayes for documents of unequal classes: words weighted by the other classes (Rennie et al. 2003).
 
     A drop-in replacement of scikit-learn's class of the same name. On top of it: exact unlearning, addition,
     leave-one-out, ``alpha="auto"`` and the linear view.
@@ -33,20 +32,15 @@ class ComplementNB(MatrixNB):
     force_alpha : bool, default=True
         If False, alpha is at least 1e-10.
     fit_prior : bool, default=True
-        Only tells `class_log_prior_`: complement weights use no prior.
+        As in `MultinomialNB`, but for `class_log_prior_` only: complement weights use no prior.
     class_prior : array-like of shape (n_classes,), default=None
-        Only tells `class_log_prior_`.
+        For `class_log_prior_` only.
     norm : bool, default=False
         Divide the weights of a class by their sum.
     prior_alpha : float, default=0.0
-        Only tells `class_log_prior_`.
-    n_jobs : int, default=None
-        Threads; None takes all cores for large inputs.
-    unlabelled : {"error", "ignore", "em"}, default="error"
-        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
-        by expectation-maximisation. With "error" −1 is a label like any other.
-    em : EM, optional
-        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+        For `class_log_prior_` only.
+    n_jobs, unlabelled, em
+        As in `GaussianNB`.
 
     Attributes
     ----------
@@ -104,12 +98,6 @@ class ComplementNB(MatrixNB):
         self.unlabelled = unlabelled
         self.em = em
 
-    def _choices(self) -> list[str]:
-        return choices_of(self, "alpha")
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        set_prior(self, prior)
-
     def _family(self) -> Complement:
         return Complement(pseudocount(self.alpha, self.n_features_in_, self.force_alpha), bool(self.norm))
 
@@ -120,11 +108,16 @@ class ComplementNB(MatrixNB):
     def _keep(self, model: Model) -> None:
         super()._keep(model)
         settings = replace(model.settings, prior=self._nominal_prior(self.classes_))
-        self.class_log_prior_ = settings.log_prior(model.schema, model.tally.class_weight)
+        self._nominal_log_prior = settings.log_prior(model.schema, model.tally.class_weight)
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """Log P(y), shape (n_classes,), which the scores do not use."""
+        return self._nominal_log_prior
 
     def _nominal_prior(self, classes: NDArray[Any]) -> Prior:
         """The prior that the parameters describe."""
-        prior = prior_of(self, classes)
+        prior = super()._prior(classes)
         if isinstance(prior, Mapping):
             checked_prior(prior, tuple(classes.tolist()))
         return prior

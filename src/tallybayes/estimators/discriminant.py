@@ -39,14 +39,14 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
         (then it is `GaussianNB`), or only the mean of that.
     shrinkage : float in [0, 1], "auto" or None, default=None
         How far a matrix is moved towards the mean of its diagonal. A number acts in the columns' own units, as in
-        scikit-learn; "auto" (Chen et al. 2010) on standardised columns, and needs no look at the rows.
+        scikit-learn; "auto" (Chen et al. 2010) on standardised columns, from the tally alone.
     prior : {"empirical", "uniform"}, mapping of class to probability, or array-like, default="empirical"
         P(y).
     prior_alpha : float, default=0.0
         Pseudocount of every class in the empirical prior.
     n_jobs : int, default=None
         Threads; None takes all cores for large inputs.
-    unlabelled, unlabelled_weight, components_per_class, max_iter, tol, warm_start, keep_responsibilities, verbose
+    unlabelled, em
         What to do with rows that have no label, as in `GaussianNB`.
 
     Attributes
@@ -61,7 +61,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
     coef_, intercept_ : ndarray
         The linear view, with ``covariance="shared"``.
     scalings_ : ndarray of shape (n_features, n_directions)
-        The discriminant directions, the one that tells classes best first; `transform` projects on them.
+        The discriminant directions, the one that separates classes best first; `transform` projects on them.
     explained_variance_ratio_ : ndarray of shape (n_directions,)
         Share of the variance between classes that each direction shows.
     n_features_in_ : int
@@ -132,7 +132,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
     fit.__doc__ = MatrixNB.fit.__doc__
 
     def _warn_of_rank(self) -> None:
-        """Point out a matrix that has directions without any variance."""
+        """Warn of a matrix that has directions without any variance."""
         params = self._ellipsoids
         width = len(params.evidence)
         lacking = np.flatnonzero(params.rank < width)
@@ -144,7 +144,7 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
         warnings.warn(
             f"the covariance matrix {whose}{more} has rank {params.rank[lacking[0]]} in {width} columns: too few rows, "
             "or columns that determine each other. The directions in which nothing varies were given a variance of "
-            "1e-9 of the columns'; shrinkage='auto' or covariance='shared' gives steadier answers",
+            "1e-9 of the columns'; shrinkage='auto' or covariance='shared' gives more stable results",
             RankWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Naive Bayes for the table a person actually has."""
+"""Naive Bayes for tables of mixed columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unla
 
 
 class NaiveBayes(TableNB):
-    """Naive Bayes over a table as it is: numbers, categories, booleans, counts and text, with holes in them.
+    """Naive Bayes for a table as it is: numbers, categories, booleans, counts and text, with missing values.
 
     Takes pandas, Polars and PyArrow frames, dicts of columns, lists of dicts and arrays. What each column is, is
     inferred, shown in `schema_` with the reason, and can be overridden. Columns are matched by name.
@@ -35,15 +35,15 @@ class NaiveBayes(TableNB):
         `tallybayes.families` that reads columns of this kind, such as "gaussian", "hierarchical" or "poisson"; of text
         "multinomial", "bernoulli" or "complement".
     tokens : Tokens or mapping of column to Tokens, optional
-        How text is cut into words.
+        How text is tokenised.
     drop : list of str, optional
         Columns to leave out.
     missing : {"ignore", "level"} or mapping of column to these, default="ignore"
-        What a missing category says: nothing, or it is a level of its own. A missing number always says nothing.
+        Whether a missing category is no evidence or a level of its own. A missing number is never evidence.
     unseen : {"ignore", "smooth"}, default="ignore"
-        What a level never seen in training says: nothing, or it gets the smoothing's mass.
+        Evidence of an unseen category: none, or the probability that the smoothing gives one level.
     min_count : float, default=0
-        Levels that weigh less are rare and share one probability.
+        Levels of a smaller weight are rare and share one probability.
     alpha : float, mapping of column to float, or "auto", optional
         Pseudocount of every level; "auto" maximises the leave-one-out likelihood of the labels. Without it levels are
         smoothed towards their share of all rows, as strongly as leave-one-out prefers, column by column; with
@@ -51,9 +51,9 @@ class NaiveBayes(TableNB):
     numeric : str, default="auto"
         The distribution of numbers: the name of a family of numbers, such as "gaussian", "kernel", "binned",
         "lognormal" or "exponential"; "auto" takes for each column the one that predicts the classes best, by
-        leave-one-out, and says so in `schema_`.
+        leave-one-out, and `schema_` shows it.
     weights : {"auto", "learn", "words"}, optional, default="auto"
-        Learn a weight for each column's evidence, so that columns that say the same are not counted twice; "auto"
+        Learn a weight for each column's evidence, so that redundant columns are not counted twice; "auto"
         keeps the weights only if leave-one-out improves beyond noise, "words" also learns one for each word of a text;
         None gives every column the weight one.
     pairs : {"auto"}, int or list of pairs of columns, default="auto"
@@ -70,11 +70,11 @@ class NaiveBayes(TableNB):
     prior_alpha : float, default=0.0
         Pseudocount of every class in the empirical prior.
     calibration : {"temperature", "isotonic"}, optional
-        Make the probabilities honest by what leave-one-out shows; needs no hold-out.
+        Calibrate the probabilities on leave-one-out scores; needs no held-out rows.
     decay : float, default=1.0
         What `partial_fit` multiplies everything known before with: below 1 the past fades.
     strict : bool, default=False
-        Missing columns are an error, not holes.
+        Missing columns are an error, instead of missing values.
     n_jobs : int, optional
         Threads; None takes all cores for large inputs.
     unlabelled : {"error", "ignore", "em"}, default="error"
@@ -92,7 +92,7 @@ class NaiveBayes(TableNB):
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
     weights_ : EvidenceWeights or None
-        How much of each column's evidence is believed.
+        The weight of each column's evidence.
     calibration_ : CalibrationReport
         Log loss and calibration error before and after, with `calibration`.
     receipt_ : Receipt

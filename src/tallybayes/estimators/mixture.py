@@ -1,4 +1,4 @@
-"""Groups in a table that nobody has labelled."""
+"""Clusters of an unlabelled table."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tallybayes.learning.learn import learn
 
 
 class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
-    """Clusters of a table as it is: a Naive Bayes model whose classes nobody has told (latent class analysis).
+    """Clusters of a table as it is: a Naive Bayes model with unknown classes (latent class analysis).
 
     Each cluster is a class of a `NaiveBayes` model, learned by expectation-maximisation. Numbers, categories,
-    booleans and counts are taken together, holes are no evidence, and all that reads a Naive Bayes model reads the
-    clusters: see `classifier_`.
+    booleans and counts are taken together, missing values are no evidence, and all that reads a Naive Bayes model reads
+    the clusters: see `classifier_`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
     bic_path_ : dict
         BIC of each number of clusters that "auto" tried.
     classifier_ : estimator
-        The clusters as the classes of an ordinary classifier: it explains, samples and tells its schema.
+        The clusters as the classes of an ordinary classifier: it explains, samples and shows its schema.
     model_ : Model
     n_iter_, converged_ : int and bool
         Steps of the best start, and whether they ended by themselves.
@@ -182,7 +182,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         source = reader._source(X, np.zeros(n, dtype=np.int64), weight)
         options = reader._options()
         options.refuse_choices("rows without labels")
-        model = learn(source, options=options)  # as if all were one class: what a bad cell or setting says is said here
+        model = learn(source, options=options)  # as if all were one class: a bad cell or setting is an error here
         batch = source.all_rows(model.schema, model.tally.places)
         rows = batch.rows(0, batch.n_rows)
         try:
@@ -204,7 +204,9 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
                 raise DataError(f"{plural(self.n_components, 'component')} for {plural(counted, 'row')} that count")
             return self._best_of(settings, rows, int(self.n_components), rng)
         if not isinstance(self.init, str):
-            raise SettingError("init with given shares tells the number of components; n_components='auto' cannot")
+            raise SettingError(
+                "given shares in init fix the number of components; n_components='auto' needs a name there"
+            )
         found: dict[int, em.Learned] = {}
         self.bic_path_: dict[int, float] = {}
         for n in range(1, min(int(self.max_components), counted) + 1):

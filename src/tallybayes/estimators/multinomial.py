@@ -5,18 +5,15 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array
-from tallybayes.core.settings import Prior
-from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, class_log_prior, prior_of, pseudocount, set_prior
-from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.learning.options import EM, Unlabelled
 
 
-class MultinomialNB(MatrixNB):
+class MultinomialNB(DiscreteNB):
     """Naive Bayes for documents: word counts, one distribution over the words per class.
 
     A drop-in replacement of scikit-learn's class of the same name. On top of it: exact unlearning, addition,
@@ -34,17 +31,12 @@ class MultinomialNB(MatrixNB):
     class_prior : array-like of shape (n_classes,), default=None
         P(y) of each class, if given.
     document_length : float or "auto", optional
-        Scale the counts of each document to this sum before they are counted or scored, so that a long document is
-        no surer than a short one. "auto" takes the length that makes the labels of left-out rows likeliest.
+        Scale the counts of each document to this sum before they are counted or scored, so that a long document
+        counts no more than a short one. "auto" takes the length that makes the labels of held-out rows likeliest.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the learned prior.
-    n_jobs : int, default=None
-        Threads; None takes all cores for large inputs.
-    unlabelled : {"error", "ignore", "em"}, default="error"
-        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
-        by expectation-maximisation. With "error" −1 is a label like any other.
-    em : EM, optional
-        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+    n_jobs, unlabelled, em
+        As in `GaussianNB`.
 
     Attributes
     ----------
@@ -56,12 +48,8 @@ class MultinomialNB(MatrixNB):
         The chosen pseudocount, with ``alpha="auto"``.
     document_length_ : float or None
         The chosen length, with ``document_length="auto"``; None where documents are best as they are.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-    n_iter_, converged_ : int and bool
-        Steps of "em", 1 without, and whether they ended by themselves.
-    log_likelihood_path_ : ndarray of shape (n_iter_,)
-        Penalised log likelihood after each step; it never falls.
+    n_features_in_, feature_names_in_, n_iter_, converged_, log_likelihood_path_
+        As in `GaussianNB`.
     model_ : Model
     tally_ : Tally
     n_parameters_ : int
@@ -78,6 +66,7 @@ class MultinomialNB(MatrixNB):
 
     _block = "multinomial"
     _kind = "count"
+    _chosen_parameters = ("alpha", "document_length")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
@@ -106,17 +95,6 @@ class MultinomialNB(MatrixNB):
         self.n_jobs = n_jobs
         self.unlabelled = unlabelled
         self.em = em
-
-    def _choices(self) -> list[str]:
-        return choices_of(self, "alpha", "document_length")
-
-    def _prior(self, classes: NDArray[Any]) -> Prior:
-        return prior_of(self, classes)
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        set_prior(self, prior)
-
-    class_log_prior_ = property(class_log_prior)
 
     def _family(self) -> Multinomial:
         length = None if isinstance(self.document_length, str) else self.document_length

@@ -5,18 +5,15 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array
-from tallybayes.core.settings import Prior
-from tallybayes.estimators._discrete import CONSTRAINTS, choices_of, class_log_prior, prior_of, pseudocount, set_prior
-from tallybayes.estimators._matrices import MatrixNB
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
 from tallybayes.families.poisson import Poisson
 from tallybayes.learning.options import EM, Unlabelled
 
 
-class PoissonNB(MatrixNB):
+class PoissonNB(DiscreteNB):
     """Naive Bayes for how often things happened: each column a rate of events per class.
 
     Unlike the multinomial model it uses how many events there were in all, and takes missing values (NaN) in dense
@@ -33,13 +30,8 @@ class PoissonNB(MatrixNB):
         P(y) of each class, if given.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the learned prior.
-    n_jobs : int, default=None
-        Threads; None takes all cores for large inputs.
-    unlabelled : {"error", "ignore", "em"}, default="error"
-        What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
-        by expectation-maximisation. With "error" −1 is a label like any other.
-    em : EM, optional
-        How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+    n_jobs, unlabelled, em
+        As in `GaussianNB`.
 
     Attributes
     ----------
@@ -49,12 +41,8 @@ class PoissonNB(MatrixNB):
         Events, and events per row, of each class and column.
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-    n_iter_, converged_ : int and bool
-        Steps of "em", 1 without, and whether they ended by themselves.
-    log_likelihood_path_ : ndarray of shape (n_iter_,)
-        Penalised log likelihood after each step; it never falls.
+    n_features_in_, feature_names_in_, n_iter_, converged_, log_likelihood_path_
+        As in `GaussianNB`.
     model_ : Model
     tally_ : Tally
     n_parameters_ : int
@@ -96,17 +84,6 @@ class PoissonNB(MatrixNB):
         self.n_jobs = n_jobs
         self.unlabelled = unlabelled
         self.em = em
-
-    def _choices(self) -> list[str]:
-        return choices_of(self, "alpha")
-
-    def _prior(self, classes: NDArray[Any]) -> Prior:
-        return prior_of(self, classes)
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        set_prior(self, prior)
-
-    class_log_prior_ = property(class_log_prior)
 
     def _family(self) -> Poisson:
         return Poisson(pseudocount(self.alpha, self.n_features_in_))

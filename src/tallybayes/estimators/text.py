@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.labels import is_hole
+from tallybayes.data.labels import is_missing
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
@@ -35,18 +35,18 @@ class TextNB(TableNB):
     Parameters
     ----------
     family : {"complement", "multinomial", "bernoulli"}, optional
-        How words tell: by how unlike the words of all other classes they are; by how often they occur; by whether they
-        occur, absence included. The usual one is "complement"; with ``unlabelled="em"``, which needs a likelihood, it
+        What is counted: the words of all other classes; how often words occur; whether they occur, absence included.
+        The usual one is "complement"; with ``unlabelled="em"``, which needs a likelihood, it
         is "multinomial" on plain counts of single words.
     alpha : float, optional
-        Pseudocount of every word. If not given, `fit` takes the one of a few under which left-out texts are foretold
-        best; where there are too few texts, and in a stream, it is 0.1 with "complement" and 1 otherwise.
+        Pseudocount of every word. If not given, `fit` takes the one of a few that predicts held-out texts best; where
+        there are too few texts, and in a stream, it is 0.1 with "complement" and 1 otherwise.
     weights : {"auto", "learn", "words"}, optional, default="auto"
-        Learn from left-out texts how much is to be believed of the words and of the prior, so that probabilities are
-        honest; "auto" keeps the weights only if leave-one-out improves beyond noise. "words" learns a weight for every
-        word: it takes longer and foretells better.
+        Learn weights of the words' evidence and of the prior from held-out texts, so that probabilities are calibrated;
+        "auto" keeps the weights only if leave-one-out improves beyond noise. "words" learns a weight for every word: it
+        takes longer and predicts better.
     words : {"unicode", "sklearn", "lines"}, default="unicode"
-        What a word is, see `Tokens`; "sklearn" cuts as ``CountVectorizer`` does.
+        What a word is, see `Tokens`; "sklearn" tokenises as ``CountVectorizer`` does.
     lower : bool, default=True
         Fold case.
     ngrams : tuple of two int, optional
@@ -64,7 +64,7 @@ class TextNB(TableNB):
     damped, scaled : bool, optional
         Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
     idf : bool, default=False
-        Words that are in few texts weigh more.
+        Give words that are in few texts a larger weight.
     prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
         P(y).
     prior_alpha : float, default=0.0
@@ -269,8 +269,10 @@ def text_values(documents: Any) -> Values:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
     if values.storage not in ("text", "empty"):
-        row, odd = next((i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_hole(v))
-        raise DataError(f"expected a list of texts, got {odd!r} (row {row}); convert what is no text to strings")
+        row, bad = next(
+            (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
+        )
+        raise DataError(f"expected a list of texts, got {bad!r} (row {row}); convert what is no text to strings")
     return values
 
 

@@ -28,7 +28,7 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     Parameters
     ----------
     words, lower, ngrams, characters, stop_words, min_count, max_features, hashed, damped, scaled
-        How texts are cut, as in `Tokens`.
+        How texts are tokenised, as in `Tokens`.
     vocabulary : list of str, optional
         The words to count, where they are known beforehand; they stand in alphabetical order, each once.
     dtype : dtype, optional
@@ -119,7 +119,7 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn the words and count them; the texts are cut once.
+        """Learn the words and count them; the texts are tokenised once.
 
         Parameters
         ----------

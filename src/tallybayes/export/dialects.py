@@ -77,7 +77,7 @@ class Dialect:
             return self._with_zero(value)
         if not self.backslash:
             text = "'" + value.replace("'", "''") + "'"
-            # PostgreSQL can be told to take backslashes for more than they are, unless it is told that they are here.
+            # PostgreSQL can be set to read backslashes as escapes, unless the literal rules it out.
             return "E" + text.replace("\\", "\\\\") if self.name == "postgres" and "\\" in value else text
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
         return f"'{escaped}'"

@@ -126,8 +126,8 @@ class Graph:
         label, kind = self.label(probabilities)
         for tensor, name in ((probabilities, "probabilities"), (label, "label")):
             self.nodes.append(self.helper.make_node("Identity", [tensor], [name]))
-        answered = [None, len(self.scorer.classes)]
-        outputs = [make("label", kind, [None]), make("probabilities", self.types["number"], answered)]
+        shape = [None, len(self.scorer.classes)]
+        outputs = [make("label", kind, [None]), make("probabilities", self.types["number"], shape)]
         graph = self.helper.make_graph(self.nodes, "tallybayes", inputs, outputs, self.constants)
         opsets = [self.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
         made = self.helper.make_model(graph, opset_imports=opsets, producer_name="tallybayes")
@@ -324,9 +324,9 @@ class Graph:
 
     def isotonic(self, calibration: Isotonic, logs: str) -> str:
         n_classes = len(self.scorer.classes)
-        judged = [1] if len(calibration.curves) == 1 else range(n_classes)
+        classes = [1] if len(calibration.curves) == 1 else range(n_classes)
         heights = []
-        for curve, k in zip(calibration.curves, judged, strict=True):
+        for curve, k in zip(calibration.curves, classes, strict=True):
             own = self.op("Gather", logs, self.constant([k], np.int64), axis=1)
             others = self.op("Gather", logs, self.constant([j for j in range(n_classes) if j != k], np.int64), axis=1)
             top = self.op("ReduceMax", others, self.constant([1], np.int64))

@@ -66,7 +66,7 @@ class Scorer:
     Parameters
     ----------
     classes : tuple
-        What is answered, in the order of the probabilities.
+        The labels, in the order of the probabilities.
     prior : ndarray of shape (K,)
         The score before any evidence.
     fallback : ndarray of shape (K,)

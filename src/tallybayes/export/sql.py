@@ -72,8 +72,8 @@ class Query:
         """The query."""
         d, own = self.dialect, self.own
         scores = self._scores()
-        answers = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
-        if taken := [name for name in self.keep if name in answers]:
+        outputs = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
+        if taken := [name for name in self.keep if name in outputs]:
             raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
         kept = [d.identifier(name) for name in self.keep]
         source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
@@ -93,14 +93,14 @@ class Query:
         given = self._calibrated(kept)
         best, total = f"{own}best", f"{own}total"
         ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
-        self._step("answered", self.steps[-1][0], [*kept, *given, *ends])
+        self._step("normalised", self.steps[-1][0], [*kept, *given, *ends])
         pairs = list(zip(given, self.scorer.classes, strict=True))
         chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
         shown = [f"CASE {chosen} END", *(f"{name} / {total}" for name, _ in pairs)]
-        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, answers, strict=False)]
+        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=False)]
         once = {f"{own}scored": d.once}  # few numbers a row, and dear
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
-        return f"WITH {steps}\nSELECT {', '.join([*kept, *named])}\nFROM {own}answered\n"
+        return f"WITH {steps}\nSELECT {', '.join([*kept, *named])}\nFROM {own}normalised\n"
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
         chosen = ", ".join(columns) or f"1 AS {self.own}row"  # a query has a column, even where none is needed
@@ -259,7 +259,7 @@ class Query:
                 along.append(self._place(" + ".join(parts)))
             yield f"({number(norm)} - {number(0.5)} * ({' + '.join(f'{z} * {z}' for z in along)}))"
 
-    # ------------------------------------------------------------------------------------------ from scores to answers
+    # -------------------------------------------------------------------------------------- from scores to predictions
 
     def _shifted(self) -> Iterator[str]:
         """The scores below the largest, or the fallback where every class forbids the row."""
@@ -284,21 +284,21 @@ class Query:
         if calibration.margin <= 0:
             raise NotAvailableError("curves without a margin cannot be written as SQL; fit the calibration again")
         shifted = [f"{own}d{k}" for k in range(self.n_classes)]
-        judged = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
-        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in judged}
-        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in judged]
+        classes = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
+        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in classes}
+        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in classes]
         self._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
         odds = []
-        for k in judged:
+        for k in classes:
             total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
             odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
         self._step("odds", f"{own}rivals", [*kept, *odds])
         curves = [
-            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, judged, strict=True)
+            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, classes, strict=True)
         ]
         self._step("curves", f"{own}odds", [*kept, *curves])
         low, high = number(calibration.margin), number(1.0 - calibration.margin)
-        heights = [f"{own}h{k}" for k in judged]
+        heights = [f"{own}h{k}" for k in classes]
         held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
         if len(held) == 1:
             held = [f"{number(1.0)} - ({held[0]})", held[0]]

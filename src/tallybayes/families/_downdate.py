@@ -19,7 +19,7 @@ CLEAR = 1e-5  # how far from losing a direction a matrix must stay, beside the v
 def leave_one_out(
     summary: Scatter, form: str, shrinkage: float, x: Array, labels: Labels
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Log densities (n, K) without each row, and for which rows they hold; the others need a closer look."""
+    """Log densities (n, K) without each row, and for which rows they hold; the others are computed row by row."""
     y, w = labels.codes, labels.weight
     assert y is not None
     columns = summary.columns()

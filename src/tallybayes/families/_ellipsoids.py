@@ -31,7 +31,7 @@ class Ellipsoids:
 
     @property
     def evidence(self) -> NDArray[np.intp]:
-        """Columns that say something."""
+        """Positions of the columns that are evidence."""
         return np.flatnonzero(self.scale > 0)
 
     def patterns(self, x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Array]]:

@@ -37,10 +37,10 @@ class Dense(NamedTuple):
     seen: Array | None  # (n, d) one or zero
 
     @classmethod
-    def of(cls, x: NDArray[Any], threshold: float | None, takes_holes: bool = True) -> Dense:
+    def of(cls, x: NDArray[Any], threshold: float | None, takes_missing: bool = True) -> Dense:
         value = np.asarray(x, dtype=np.float64)
         finite = np.isfinite(value)
-        bad = np.isinf(value) if takes_holes else ~finite
+        bad = np.isinf(value) if takes_missing else ~finite
         if threshold is None:
             bad |= value < 0
         if bad.any():
@@ -92,7 +92,7 @@ class Linear:
     finite: Slopes
     veto: Slopes | None = None
 
-    takes_holes: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
 
     def log_prob(self, x: NDArray[Any] | Csr, threshold: float | None = None) -> Array:
         """Log probability (n, K)."""
@@ -112,12 +112,12 @@ class Linear:
         return out
 
     def weighted(self, weights: Array) -> Self:
-        """The same, each column's logs times its weight (d,); a column that weighs nothing forbids nothing."""
+        """The same, each column's logs times its weight (d,); a column of weight zero forbids nothing."""
         veto = None if self.veto is None else self.veto.weighted((weights > 0).astype(np.float64))
         return replace(self, finite=self.finite.weighted(weights), veto=veto)
 
     def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
-        return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_holes)
+        return Sparse(x, threshold) if isinstance(x, Csr) else Dense.of(x, threshold, self.takes_missing)
 
     def exported(self, columns: slice = slice(None)) -> tuple[Array, Array]:
         """Slopes and offsets (d, K) of some columns, −inf where a veto stands for it."""

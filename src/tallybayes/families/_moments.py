@@ -1,7 +1,7 @@
 """Families of numbers whose parameters are a function of each column's moments: all but the formula and the sample.
 
-Such a family says how the log density is made of the moments, as an expression; scoring, leave-one-out, counting in an
-engine, export and pictures follow from it.
+Such a family declares its log density as an expression of the moments; scoring, leave-one-out, counting in an engine,
+export and pictures follow from it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ STRENGTHS = (2.0, 8.0, 32.0, 128.0)  # of smoothing towards the pool that are tr
 
 
 class Coded(Family):
-    """What families that are looked up in tables have in common: all but the estimate."""
+    """Base of the families whose probabilities are tables: all but the estimate."""
 
     summary: ClassVar[type[Counts]] = Counts
     is_coded: ClassVar[bool] = True

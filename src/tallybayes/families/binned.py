@@ -120,7 +120,7 @@ def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[fl
 
 
 def partition_cost(n_groups: int, rows: float) -> float:
-    """What it takes to tell which partition into so many bins it is, in nats a row."""
+    """Description length of a partition into so many bins, in nats a row."""
     from scipy.special import gammaln
 
     return float((gammaln(rows + n_groups) - gammaln(n_groups) - gammaln(rows + 1)) / max(rows, 1.0))
@@ -155,12 +155,12 @@ def _partition(data: bytes, n_bins: int, n_classes: int) -> NDArray[np.int64]:
         lengths.append(best[-1] + gammaln(total + n_groups) - gammaln(n_groups) - gammaln(total + 1))
         if lengths[-1] > min(lengths) + 20.0:  # it only gets longer from here
             break
-    cut, cuts = n_bins, []
+    edge, edges = n_bins, []
     for origin in reversed(origins[: int(np.argmin(lengths)) + 1]):
-        cut = int(origin[cut])
-        cuts.append(cut)
+        edge = int(origin[edge])
+        edges.append(edge)
     starts = np.zeros(n_bins, dtype=np.int64)
-    starts[[c for c in cuts if c]] = 1
+    starts[[e for e in edges if e]] = 1
     group = np.cumsum(starts)
     group.flags.writeable = False  # it is remembered
     return group

@@ -29,7 +29,7 @@ class Categorical(OfLevels):
     alpha : float or tuple of float, default=1.0
         Pseudocount of every level; one number, or one a column.
     unseen : {"ignore", "smooth"}, default="ignore"
-        What a value that is none of the levels is worth: nothing, or the smoothing's mass for one level.
+        Evidence of an unseen category: none, or the probability that the smoothing gives one level.
     min_count : float, default=0.0
         Levels that weigh less than this over all classes are rare: they share one probability. The counts stay as
         they are, so a level can become common when more rows come.

@@ -1,11 +1,11 @@
-"""Clues: the few words of a document that say most, each for being there at all.
+"""Clues: the words of a document with the strongest evidence, each by its presence.
 
-P(v | k) = (n_kv + a) / (n_k + 2a) is the chance that word v occurs in a document of class k. What a word says for a
-class is its log against the mean over the classes, e_vk = log P(v | k) − mean_j log P(v | j). Of the words of a
-document the ``most`` that say most for each class count, and the score of a class is Σ e_vk over them.
+P(v | k) = (n_kv + a) / (n_k + 2a) is the probability that word v occurs in a document of class k. The evidence of a
+word for a class is its log against the mean over the classes, e_vk = log P(v | k) − mean_j log P(v | j). For each class
+the ``most`` words of a document with the strongest evidence count, and the score of a class is Σ e_vk over them.
 
-Words of one document repeat each other: a Naive Bayes model that counts them all is far too sure, and surer the longer
-the document is. After Graham (2002) and Robinson (2003), who used the 15 to 150 strongest.
+Words of one document depend on each other: a Naive Bayes model that counts them all is far too confident, the more so
+the longer the document is. After Graham (2002) and Robinson (2003), who used the 15 to 150 strongest.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ NO_PROBABILITY = "clues rank classes, they are no probability of x; use the mult
 
 @dataclass(frozen=True)
 class Hints:
-    """Parameters of a block of clues: how often each word was in how many documents."""
+    """Parameters of a block of clues: in how many documents each word occurs."""
 
     count: Array  # (V, K) documents of the class with the word
     weight: Array  # (K,) documents of the class
     alpha: float
-    power: float = 1.0  # what is said counts that much
+    power: float = 1.0  # weight of the evidence
 
     @cached_property
-    def said(self) -> Array:
-        """What each word says (V, K); one that nobody used says nothing."""
-        return said(self.count, self.weight, self.alpha)
+    def evidence(self) -> Array:
+        """Evidence (V, K) of each word; zero for one that never occurred."""
+        return word_evidence(self.count, self.weight, self.alpha)
 
     def weighted(self, weights: Array) -> Hints:
-        """The same, believed in part; the words of a document have one weight."""
+        """The same with weighted evidence; all words of a document have one weight."""
         return Hints(self.count, self.weight, self.alpha, self.power * float(weights.max(initial=0.0)))
 
 
@@ -57,7 +57,7 @@ class Present(NamedTuple):
     def of(cls, x: NDArray[Any] | Csr) -> Present:
         """The cells above zero."""
         if not isinstance(x, Csr):
-            row, word = np.nonzero(Dense.of(x, 0.0, takes_holes=False).value)
+            row, word = np.nonzero(Dense.of(x, 0.0, takes_missing=False).value)
             return cls(np.searchsorted(row, np.arange(len(x) + 1)), word)
         x = x if isinstance(x, Documents) else kernels.in_order(x)  # a document has each of its words once
         x.check_columns()
@@ -73,14 +73,15 @@ class Present(NamedTuple):
 
 @dataclass(frozen=True)
 class Clues(Family):
-    """The strongest words of a document, for each class so many.
+    """The words of a document with the strongest evidence for each class.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        Pseudocount of a word's presence and of its absence. A small one trusts words that only one class has used.
+        Pseudocount of a word's presence and of its absence. The smaller, the stronger the evidence of a
+        word that only one class has used.
     most : int, default=15
-        Words of a document that count for each class.
+        How many words of a document count for each class.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class Clues(Family):
             raise SettingError(f"at least 1 word has to count, not {self.most!r}")
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
-        count, _ = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)
+        count, _ = kernels.event_sums(x, labels, n_classes, 0.0, missing=False)
         return Counts(count, labels.class_weight(n_classes)[:, None])
 
     def estimate(self, summary: Counts) -> Hints:
@@ -118,11 +119,11 @@ class Clues(Family):
 
     def log_prob(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
         present = Present.of(x)
-        return params.power * self._score(present, params.said[present.word])
+        return params.power * self._score(present, params.evidence[present.word])
 
     def contributions(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
         present = Present.of(x)
-        evidence = params.said[present.word]
+        evidence = params.evidence[present.word]
         chosen = kernels.strongest(evidence, present.start, self.most)
         parts = np.zeros((x.shape[0], params.count.shape[1], params.count.shape[0]))
         parts[present.row[chosen], :, present.word[chosen]] = params.power * evidence[chosen]
@@ -130,7 +131,8 @@ class Clues(Family):
 
     def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         present = Present.of(x)
-        evidence = kernels.said_without(params.count, params.weight, self.alpha, present.start, present.word, labels)
+        counts = params.count, params.weight, self.alpha
+        evidence = kernels.word_scores_without(*counts, present.start, present.word, labels)
         return params.power * self._score(present, evidence)
 
     def _score(self, present: Present, evidence: Array) -> Array:
@@ -158,8 +160,8 @@ class Clues(Family):
         return 1 << len(params.count)
 
 
-def said(count: Array, weight: Array, alpha: float) -> Array:
-    """What words (V, K) say for each class against the mean of the classes; nothing where nobody used them."""
+def word_evidence(count: Array, weight: Array, alpha: float) -> Array:
+    """Evidence (V, K) of words for each class against the mean of the classes; zero for words that never occurred."""
     logs = np.log(count + alpha) - np.log(weight + 2.0 * alpha)
     logs -= logs.mean(axis=1, keepdims=True)
     logs[~count.any(axis=1)] = 0.0

@@ -40,7 +40,7 @@ class Rivals(Linear):
     summary: Counts = field(default_factory=lambda: Counts(np.zeros((0, 0)), np.zeros((0, 1))))
     alpha: Array = field(default_factory=lambda: np.zeros(0))
 
-    takes_holes: ClassVar[bool] = False
+    takes_missing: ClassVar[bool] = False
 
     @cached_property
     def count(self) -> Array:
@@ -112,10 +112,10 @@ class Complement(Family):
         if self.idf:
             return estimate_by_rarity(self, summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
-        weight = log_shares(summary.count.T, alpha, of_others=True, finish=_turn)
+        weight = log_shares(summary.count.T, alpha, of_others=True, finish=_negate)
         if self.norm:
             total = weight.sum(axis=0)
-            weight /= np.where(total > 0, total, 1.0)  # a single word weighs nothing in every class
+            weight /= np.where(total > 0, total, 1.0)  # a single word has weight zero in every class
         return Rivals(Slopes(weight), None, summary, alpha)
 
     def log_prob(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
@@ -132,7 +132,7 @@ class Complement(Family):
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
 
     def each_word_without(self, summary: Counts, params: Rivals, x: Csr, labels: Labels) -> Array:
-        """What each entry says (nnz, K), its row left out of the words of the others."""
+        """Leave-one-out scores (nnz, K) of the entries."""
         refuse_idf(self.idf)
         if self.norm:
             raise NotAvailableError("words have no weights of their own where they are divided by their sum")
@@ -145,7 +145,7 @@ class Complement(Family):
         have = np.maximum(params.word_total[x.column, None] - params.count[x.column], 0.0)
         share = quiet_log(left_of(have, taken) + params.alpha[x.column, None])
         share -= quiet_log(left_of(params.other_total[None], in_all) + params.alpha.sum())
-        _turn(share)
+        _negate(share)
         return share * x.data[:, None]
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
@@ -177,7 +177,7 @@ class Complement(Family):
         return params.text(column, words)
 
 
-def _turn(log_share: Array) -> None:
-    """The rarer among the others, the heavier: −log of the share, in place."""
+def _negate(log_share: Array) -> None:
+    """−log of the share, in place: the rarer a word is in the other classes, the larger its weight."""
     np.negative(log_share, out=log_share)
     np.minimum(log_share, HEAVIEST, out=log_share)

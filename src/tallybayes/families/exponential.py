@@ -100,7 +100,7 @@ class Exponential(Family):
 
 
 def _means(count: Array, weight: Array, pooled: tuple[Array, Array], alpha: Array) -> Array:
-    """Means drawn towards that of all rows; one, which says nothing, where all numbers are zero or there is none."""
+    """Means drawn towards that of all rows; one, which is no evidence, where all numbers are zero or there is none."""
     overall = np.divide(pooled[0], pooled[1], out=np.zeros_like(pooled[0]), where=pooled[1] > 0)
     mass = weight + alpha
     own = np.divide(count + alpha * overall, mass, out=np.zeros_like(count), where=mass > 0)

@@ -70,7 +70,7 @@ class Gaussian(Family):
         class, as in scikit-learn; where nothing varies at all there is no floor and it is no evidence either.
     floor : {"largest", "own"}, default="largest"
         What `var_smoothing` is a fraction of: the largest variance of the block's columns, as in scikit-learn, or each
-        column's own, so that no column's parameters hang on the others.
+        column's own, so that no column's parameters depend on the others.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Gaussian(Family):
     def usual(cls) -> Gaussian:
         return cls(ignore_constants=True, floor="own")
 
-    def alone(self) -> Gaussian:
+    def by_itself(self) -> Gaussian:
         return replace(self, floor="own")
 
     def counted_by(self) -> Counting:
@@ -139,8 +139,7 @@ class Gaussian(Family):
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         if self.floor == "own" and x.shape[1] > 1:  # each column by itself is a block whose largest variance is its own
-            alone = [(np.array([j]), np.asarray(x)[:, j : j + 1]) for j in range(x.shape[1])]
-            parts = [(summary.select(j), column) for j, column in alone]
+            parts = [(summary.select(np.array([j])), np.asarray(x)[:, j : j + 1]) for j in range(x.shape[1])]
             return np.sum([self.leave_one_out(s, self.estimate(s), c, labels) for s, c in parts], axis=0)
         merged = np.concatenate([*summary.merged().arrays().values()])
         moments = (summary.weight, summary.mean, summary.m2)

@@ -1,7 +1,7 @@
 """Hierarchical: one of a list of levels, smoothed towards how common the level is over all classes.
 
-θ_kc = (n_kc + s·p_c) / (n_k + s) with p_c = (n_c + 1/C) / (N + 1): a level that a class has seldom met says what it
-says of everybody, which is nothing. So zip codes and other long lists of levels do not pass chance for evidence.
+θ_kc = (n_kc + s·p_c) / (n_k + s) with p_c = (n_c + 1/C) / (N + 1): a level that is rare in a class is about as probable
+there as over all classes, which is no evidence. So zip codes and other long lists of levels do not overfit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Hierarchical(OfLevels):
     strength : float or tuple of float, default=2.0
         How many rows the pooled distribution weighs as much as; one number, or one a column.
     unseen : {"ignore", "smooth"}, default="ignore"
-        What a value that is none of the levels is worth: nothing, or what the smoothing leaves for it.
+        Evidence of an unseen category: none, or the probability that the smoothing leaves for it.
 
     Examples
     --------

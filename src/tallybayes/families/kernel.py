@@ -1,7 +1,7 @@
 """Kernel: numbers counted in fine bins, each row's weight spread over the neighbouring bins.
 
 ñ_kb = Σ_b' n_kb' · φ((b − b') / h), normalised over b, and from there as hierarchical smoothing: the density has any
-shape, and h (in bins, of which each holds about as many rows) says how smooth it is. With h = 0 every bin stands alone.
+shape, and h (in bins, of which each holds about as many rows) is its bandwidth. With h = 0 every bin is by itself.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from tallybayes.families._linear import (
 class Words(Linear):
     """Parameters of a multinomial block."""
 
-    takes_holes: ClassVar[bool] = False
+    takes_missing: ClassVar[bool] = False
     log_theta: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (V, K)
     summary: Counts = field(default_factory=lambda: Counts(np.zeros((0, 0)), np.zeros((0, 1))))
 
@@ -65,7 +65,7 @@ class Multinomial(Family):
     alpha : float or tuple of float, default=1.0
         Pseudocount of every word; one number, or one a column.
     document_length : float, optional
-        Scale the counts of each row so that they sum to this: a long document then says no more than a short one.
+        Scale the counts of each row so that they sum to this: a long document then counts no more than a short one.
     idf : bool, default=False
         Multiply the counts of a word by log((1 + n) / (1 + d)) + 1, where d of the n rows have the word. The tally
         stays as it was counted, so that rows can come and go.
@@ -129,17 +129,17 @@ class Multinomial(Family):
         return out
 
     def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
-        """What each entry says (nnz, K), its row left out of the summary."""
+        """Leave-one-out scores (nnz, K) of the entries."""
         assert labels.codes is not None
         refuse_idf(self.idf)
         x = sparse_of(of_length(x, self.document_length))
         entries = Entry.of(x, labels)
-        said = params.finite.slope[x.column]
+        scores = params.finite.slope[x.column]
         alpha = per_column(self.alpha, summary.count.shape[1])
         have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
         mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
-        said[np.arange(len(said)), entries.own] = quiet_log(have) - quiet_log(mass)
-        return said * x.data[:, None]
+        scores[np.arange(len(scores)), entries.own] = quiet_log(have) - quiet_log(mass)
+        return scores * x.data[:, None]
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         if self.idf:
@@ -210,15 +210,15 @@ def of_length(x: NDArray[Any] | Csr, length: float | None) -> NDArray[Any] | Csr
 
 def bag_of_words(x: NDArray[Any] | Csr, labels: Labels, n_classes: int, idf: bool = False) -> Counts:
     """Σ w·x of each class and word, and the weight (K, 1) of the class: a bag has no missing values."""
-    count, _ = kernels.event_sums(x, labels, n_classes, None, holes=False)
-    having = kernels.event_sums(x, labels, n_classes, 0.0, holes=False)[0] if idf else None
+    count, _ = kernels.event_sums(x, labels, n_classes, None, missing=False)
+    having = kernels.event_sums(x, labels, n_classes, 0.0, missing=False)[0] if idf else None
     return Counts(count, labels.class_weight(n_classes)[:, None], having=having)
 
 
 def inverse_frequency(summary: Counts) -> Array:
     """log((1 + n) / (1 + d)) + 1 of each word (V,), of n rows of which d have it."""
     if summary.having is None:
-        raise DataError("the tally does not say in how many rows each word is; count again with idf=True")
+        raise DataError("the tally does not contain the number of rows of each word; count again with idf=True")
     return np.asarray(np.log((1.0 + summary.weight.sum()) / (1.0 + summary.having.sum(axis=0))) + 1.0)
 
 

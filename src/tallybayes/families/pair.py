@@ -1,8 +1,8 @@
-"""Pair: what two columns say together beyond what each says alone.
+"""Pair: the evidence of two columns together beyond that of each by itself.
 
 log P(a, b | k) − log P(a | k) − log P(b | k), with the joint smoothed towards the product of its margins:
 (n_kab + s·m_kab) / (n_k + s) ÷ m_kab, m_kab = P(a | k)·P(b | k). Added to the evidence of the two columns it makes up
-their joint evidence; where they are independent, or too few rows tell, it adds nothing.
+their joint evidence; where they are independent, or rows are too few, it adds nothing.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _alike(mine: Array, theirs: Array) -> bool:
 
 
 def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evaluation:
-    """Evaluate a model on the rows it learned, each scored as if it alone had not been learned.
+    """Evaluate a model on its training rows by leave-one-out.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evalu
 def k_fold(
     model: Model, batch: Rows, folds: int | NDArray[Any] = 5, seed: int = 0, n_jobs: int | None = None
 ) -> Evaluation:
-    """Evaluate a model on the rows it learned, each fold scored as if its rows had not been learned.
+    """Evaluate a model on its training rows by k-fold cross-validation.
 
     The rows of a fold are counted and subtracted from the model's tally, which is what fitting without them gives.
 
@@ -170,10 +170,10 @@ def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
         )
 
 
-def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
-    """How good the predictions for rows are, left out of what was learned or as they are."""
+def evaluated(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
+    """Evaluate a model on labelled rows, by leave-one-out, by k-fold or as they are."""
     if isinstance(method, str) and method == "auto":
-        # What was learned of rows without a label is in no row, so those with one are taken for what they are.
+        # Unlabelled rows are in the tally, too, so it cannot be compared with that of the labelled ones.
         learned = model.provenance.guessed or are_learned(model, batch, n_jobs)
         method = "leave-one-out" if learned else "test"
     if not isinstance(method, str):
@@ -183,7 +183,7 @@ def judged(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None
         try:
             return leave_one_out(model, batch, n_jobs)
         except UnlearnError as error:
-            raise UnlearnError(f"{error}; other rows are judged with method='test'") from None
+            raise UnlearnError(f"{error}; evaluate other rows with method='test'") from None
     if method != "test":
         raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
     assert batch.labels is not None

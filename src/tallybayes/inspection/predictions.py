@@ -14,7 +14,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
-from tallybayes.data.known import as_learned, check_columns, settled
+from tallybayes.data.known import as_learned, check_columns, with_retyping
 from tallybayes.data.progress import Progress
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
@@ -25,7 +25,7 @@ CELLS = 4_000_000  # contributions that are held at a time
 
 
 @dataclass(frozen=True)
-class Answers:
+class PredictionColumns:
     """Which columns a file of predictions has.
 
     Parameters
@@ -69,7 +69,7 @@ class Answers:
 
 
 def predict_batches(
-    model: Model, source: Any, answers: Answers | None = None, progress: Progress | None = None
+    model: Model, source: Any, output: PredictionColumns | None = None, progress: Progress | None = None
 ) -> Iterator[Any]:
     """Stream a file through a model.
 
@@ -78,7 +78,7 @@ def predict_batches(
     model : Model
     source : path
         The rows: CSV, Parquet, JSON lines or Arrow.
-    answers : Answers, optional
+    output : PredictionColumns, optional
     progress : callable, optional
         Called with the number of rows that are done.
 
@@ -88,27 +88,29 @@ def predict_batches(
         The rows in their order, with the predictions.
     """
     # Rows that were yielded cannot be taken back, so the types must fit every row from the start.
-    yield from _stream(model, open_file(source).typed_by_all_rows(), answers or Answers(), progress)[1]
+    yield from _stream(model, open_file(source).typed_by_all_rows(), output or PredictionColumns(), progress)[1]
 
 
-def _stream(model: Model, file: File, answers: Answers, progress: Progress | None) -> tuple[Any, Iterator[Any]]:
+def _stream(
+    model: Model, file: File, output: PredictionColumns, progress: Progress | None
+) -> tuple[Any, Iterator[Any]]:
     import pyarrow as pa
 
     classes = model.schema.classes
-    answers.check(classes)
+    output.check(classes)
     file = as_learned(file, model.schema)
     check_columns(file, model.schema, [name for name in file.names if name not in model.schema.names])
-    wanted = file.names if answers.beside else [n for n in file.names if n in model.schema.names]
-    names = answers.names(classes)
-    if taken := [name for name in names if answers.beside and name in file.types]:
+    wanted = file.names if output.beside else [n for n in file.names if n in model.schema.names]
+    names = output.names(classes)
+    if taken := [name for name in names if output.beside and name in file.types]:
         raise DataError(f"{file.name} already has a column {taken[0]!r}; rename it, or write the predictions only")
-    kept = file.connection.sql(f"SELECT * FROM {file.scan} LIMIT 0").to_arrow_table().schema if answers.beside else []
-    schema = pa.schema([*kept, *answer_fields(model, answers)])
+    kept = file.connection.sql(f"SELECT * FROM {file.scan} LIMIT 0").to_arrow_table().schema if output.beside else []
+    schema = pa.schema([*kept, *prediction_fields(model, output)])
 
     def batches() -> Iterator[Any]:
         done = 0
         for batch in file.batches(wanted):
-            yield answered(model, batch, answers, schema)
+            yield with_predictions(model, batch, output, schema)
             done += batch.num_rows
             if progress is not None:
                 progress(done)
@@ -116,18 +118,18 @@ def _stream(model: Model, file: File, answers: Answers, progress: Progress | Non
     return schema, batches()
 
 
-def answer_fields(model: Model, answers: Answers) -> list[Any]:
+def prediction_fields(model: Model, output: PredictionColumns) -> list[Any]:
     """The PyArrow fields of a prediction."""
     import pyarrow as pa
 
     from tallybayes.data import arrow
 
     kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string()}
-    names = answers.names(model.schema.classes)
+    names = output.names(model.schema.classes)
     return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
 
 
-def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
+def with_predictions(model: Model, batch: Any, output: PredictionColumns, schema: Any) -> Any:
     """A record batch with the predictions beside its rows."""
     import pyarrow as pa
 
@@ -135,33 +137,33 @@ def answered(model: Model, batch: Any, answers: Answers, schema: Any) -> Any:
 
     places = model.tally.places
     rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
-    columns = _columns(model, rows, answers, arrow.labels(model.schema.classes))
-    return pa.RecordBatch.from_arrays([*(batch.columns if answers.beside else []), *columns], schema=schema)
+    columns = _columns(model, rows, output, arrow.labels(model.schema.classes))
+    return pa.RecordBatch.from_arrays([*(batch.columns if output.beside else []), *columns], schema=schema)
 
 
-def _columns(model: Model, rows: TableBatch, answers: Answers, labels: Any) -> list[Any]:
+def _columns(model: Model, rows: TableBatch, output: PredictionColumns, labels: Any) -> list[Any]:
     from tallybayes.data import arrow
 
     posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
     best = posterior.argmax(axis=1)
-    for label, least in answers.least.items():
+    for label, least in output.least.items():
         k = model.schema.classes.index(label)
         others = np.delete(posterior, k, axis=1).argmax(axis=1)
         best = np.where(posterior[:, k] >= least, k, np.where(best == k, others + (others >= k), best))
-    sure = posterior[np.arange(len(best)), best] >= answers.threshold
+    sure = posterior[np.arange(len(best)), best] >= output.threshold
     first = arrow.numbers_of(best, sure)
-    if answers.top is None:
+    if output.top is None:
         columns = [labels.take(first), *map(arrow.numbers_of, posterior.T)]
     else:
         order = -posterior
         order[np.arange(len(best)), best] = -2.0  # the predicted class is first, even where a threshold chose it
-        ranked = np.argsort(order, axis=1, kind="stable")[:, : answers.top]
+        ranked = np.argsort(order, axis=1, kind="stable")[:, : output.top]
         columns = []
         for r, codes in enumerate(ranked.T):
             p = arrow.numbers_of(posterior[np.arange(len(codes)), codes])
             columns += [labels.take(first if r == 0 else arrow.numbers_of(codes)), p]
-    if answers.reasons:
-        columns.append(arrow.text(_reasons(model, rows, posterior, best, answers.reasons)))
+    if output.reasons:
+        columns.append(arrow.text(_reasons(model, rows, posterior, best, output.reasons)))
     return columns
 
 
@@ -192,7 +194,7 @@ def predict_file(
     model: Model,
     source: Any,
     out: str | os.PathLike[str],
-    answers: Answers | None = None,
+    output: PredictionColumns | None = None,
     *,
     format: str | None = None,
     progress: Progress | None = None,
@@ -205,8 +207,8 @@ def predict_file(
     source : path
         The rows: CSV, Parquet, JSON lines or Arrow.
     out : path
-        CSV, Parquet or JSON lines, by its suffix, compressed if that says so; "-" is the standard output.
-    answers : Answers, optional
+        CSV, Parquet or JSON lines, by its suffix, which may also be that of a compression; "-" is the standard output.
+    output : PredictionColumns, optional
         Which columns to write.
     format : {"csv", "parquet", "json"}, optional
         Where the suffix does not imply it.
@@ -220,8 +222,8 @@ def predict_file(
     """
 
     def write(file: File) -> int:
-        schema, batches = _stream(model, file, answers or Answers(), progress)
+        schema, batches = _stream(model, file, output or PredictionColumns(), progress)
         return write_batches(schema, batches, out, format)
 
     file = open_file(source)
-    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else settled(file, write)
+    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else with_retyping(file, write)

@@ -63,7 +63,7 @@ class Receipt:
 
 
 def _left(before: Tally, after: Tally) -> tuple[float, ...]:
-    """What the classes of before weigh after; one whose last row was taken back is there no more."""
+    """The weight of each class afterwards; zero for a class whose last row was removed."""
     left = dict(zip(after.schema.classes, _listed(after.class_weight), strict=True))
     return tuple(left.get(label, 0.0) for label in before.schema.classes)
 

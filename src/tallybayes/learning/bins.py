@@ -16,7 +16,7 @@ from tallybayes.core.batch import Array
 
 FINE = 128  # bins at most
 SAME = 4 * float(np.finfo(float).eps)  # numbers that differ by a smaller share are one but for rounding
-DIGITS = 17  # decimal digits that tell all floats apart
+DIGITS = 17  # decimal digits that distinguish all floats
 
 
 def fine_edges(values: NDArray[Any], n_bins: int = FINE) -> tuple[float, ...]:
@@ -83,7 +83,7 @@ def shortest_decimals(low: Array, high: Array) -> Array:
         top = np.floor(np.log10(np.maximum(np.abs(low), np.abs(high)))) + 1.0
         for digits in range(DIGITS):
             for nudge in (4e-16, 0.0, -4e-16):  # the product of a float and a power of ten is rounded
-                number = _cut(low[wanted], high[wanted], top[wanted] - digits, nudge)
+                number = _truncated(low[wanted], high[wanted], top[wanted] - digits, nudge)
                 inside = np.isfinite(number)
                 found[wanted[inside]] = number[inside]
                 wanted = wanted[~inside]
@@ -92,7 +92,7 @@ def shortest_decimals(low: Array, high: Array) -> Array:
     return found
 
 
-def _cut(low: Array, high: Array, power: Array, nudge: float) -> Array:
+def _truncated(low: Array, high: Array, power: Array, nudge: float) -> Array:
     """The last multiple of a power of ten up to high; NaN where it is not above low."""
     unit = 10.0 ** np.abs(power)
     scaled = np.where(power < 0, high * unit, high / unit)

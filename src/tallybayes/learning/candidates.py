@@ -33,15 +33,15 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Some learned rows, to try families on."""
+class TrialRows:
+    """Training rows on which the families of a column are compared."""
 
     blocks: Mapping[str, Any]  # encoded, by family
     labels: Labels
     prior: Array  # (K,) log prior
 
     def of_column(self, x: Matrix) -> Trial:
-        """The rows as one column shows them: rows of the same value, class and weight are all alike and tried once."""
+        """The values of one column; rows of the same value, class and weight are scored once."""
         labels, weight = self.labels, self.labels.weight
         if isinstance(x, Codes):
             code = x.matrix[:, 0].astype(np.int64)
@@ -92,14 +92,16 @@ def counted_as(family: Family | type[Family]) -> str:
     return next(each.name for each in FAMILIES.values() if each.in_bins) if family.in_bins else family.name
 
 
-def choose(judge: Judge, tally: Tally, column: int, names: list[str], families: Mapping[str, Family]) -> Choice:
+def choose(
+    trial_rows: TrialRows, tally: Tally, column: int, names: list[str], families: Mapping[str, Family]
+) -> Choice:
     """Return the best of some families, by name, for one column of the schema; of equal ones the first."""
     tried = []
     for name in names:
         block = counted_as(families[name])
         place = list(tally.blocks[block].columns).index(column)
         summary: Any = tally.blocks[block].summary.select(np.array([place]))
-        trial = judge.of_column(columns_of(judge.blocks[block].x, [place]))
+        trial = trial_rows.of_column(columns_of(trial_rows.blocks[block].x, [place]))
         family = families[name].tuned(summary, partial(trial.loss, summary=summary))
         tried.append((trial.loss(family, summary) + family.choice_cost(summary), family))
     tried.sort(key=lambda each: each[0])

@@ -16,8 +16,8 @@ from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
 from tallybayes.families import FAMILIES, Family, Hierarchical, numeric_families, textbook_family
 from tallybayes.learning.bins import fine_edges
-from tallybayes.learning.candidates import Choice, Judge, candidates, choose, counted_as
-from tallybayes.learning.evidence import JUDGED_ROWS
+from tallybayes.learning.candidates import Choice, TrialRows, candidates, choose, counted_as
+from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.textbook import Given, given_families
@@ -30,11 +30,11 @@ def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading
     tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
     tally = count(rows, counting, options.n_jobs)
-    sample = every_nth(rows, JUDGED_ROWS)
+    sample = every_nth(rows, COMPARED_ROWS)
     assert sample.labels is not None
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
-    judge = Judge(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
-    choices = {p: choose(judge, tally, p, names, counting) for p, names in trials.names.items()}
+    trial_rows = TrialRows(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
+    choices = {p: choose(trial_rows, tally, p, names, counting) for p, names in trials.names.items()}
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
     families = {**trials.known, **chosen}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
@@ -55,7 +55,7 @@ class _Trials:
 
     @classmethod
     def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family]) -> _Trials:
-        fixed = {name: family.alone() for name, family in given.families.items()}
+        fixed = {name: family.by_itself() for name, family in given.families.items()}
         columns: list[Column] = []
         known: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
@@ -126,7 +126,7 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
 
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
-    """Some columns of a block that was counted for all that might want it."""
+    """Some columns of a block that was counted for several families."""
     block = tally.blocks[name if ":" in name else counted_as(FAMILIES[name])]
     order = [list(block.columns).index(p) for p in places]
     return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
@@ -141,4 +141,4 @@ def _numeric(base: Settings) -> dict[str, Family]:
     """The families of numbers, with the user's settings of the textbook one."""
     name = textbook_family("numeric")
     chosen = base.families.get(name)
-    return numeric_families() | ({} if chosen is None else {name: chosen.alone()})
+    return numeric_families() | ({} if chosen is None else {name: chosen.by_itself()})

@@ -1,6 +1,6 @@
 """Expectation-maximisation: learning from rows whose class is not known.
 
-E-step: each unlabelled row is shared among the classes as its posterior says. M-step: the tally of those shares,
+E-step: each unlabelled row is shared among the classes by its posterior. M-step: the tally of those shares,
 added to the tally of the labelled rows, is the next model. Both are the scoring and the counting that every family
 has, so there is no code here for any of them.
 
@@ -28,13 +28,14 @@ from tallybayes.core.model import CHUNK, Model
 from tallybayes.core.schema import plural
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, NotAvailableError, SettingError
+from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.learning.options import check_steps
 
 UNKNOWN = np.int32(-1)  # code of a row whose class is not known
 ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # pseudocounts that "auto" tries
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 1.0)  # weights of unlabelled rows that "auto" tries
 
-Report = Callable[[int, float], None]  # told the number of each step and what it reached
+Report = Callable[[int, float], None]  # called with the number of each step and the log likelihood it reached
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,12 @@ def learn(
     >>> found.converged, found.model.parameters["gaussian"].mean.round(3).tolist()
     (True, [[9.0], [0.333]])
     """
-    check_steps(max_iter, tol)
+    check_steps(tol, max_iter)
     rows = batch.rows(0, batch.n_rows)  # a lazy source would encode its cells again at every step
     codes, weight = codes_and_weight(rows)
     total = float(weight.sum())
     if not total > 0:
-        raise DataError("the rows weigh nothing: nothing can be learned from them")
+        raise DataError("all rows have weight zero: nothing can be learned from them")
     base = _log_base(start, rows, weight)
     may_fall = base is None  # scores that are no probabilities have no likelihood to climb
     step = _Step(rows, codes, weight, n_jobs)
@@ -128,12 +129,6 @@ def learn(
         if converged or len(path) == max_iter:
             return Learned(model, len(path), converged, tuple(path))
         before, model = model, replace(model, tally=tally)
-
-
-def check_steps(max_iter: int, tol: float) -> None:
-    """Refuse settings under which no step could be taken."""
-    if not (tol >= 0 and max_iter >= 1):
-        raise SettingError(f"tol must be at least 0 and max_iter at least 1, not {tol!r} and {max_iter!r}")
 
 
 @dataclass(frozen=True)
@@ -181,23 +176,20 @@ def responsibilities(model: Model, batch: Rows) -> Array:
 
 def log_penalty(model: Model) -> float:
     """Log density of the parameters under the prior whose mode the smoothing is, up to a constant."""
-    own = 0.0
-    for name, params in model.parameters.items():
-        penalty = getattr(model.settings.families[name], "log_penalty", None)
-        own += penalty(params) if penalty is not None else 0.0
+    own = sum(model.settings.families[name].log_penalty(params) for name, params in model.parameters.items())
     if model.settings.prior == "empirical" and model.settings.prior_alpha > 0:
         own += model.settings.prior_alpha * float(model.log_prior.sum())
     return own
 
 
-def weighing(batch: Batch, unlabelled_weight: float) -> Batch:
-    """The same rows, those without a label weighing so many times as much."""
+def with_unlabelled_weight(batch: Batch, unlabelled_weight: float) -> Batch:
+    """The same rows, the weight of those without a label multiplied."""
     codes, weight = codes_and_weight(batch)
     return replace(batch, labels=Labels(codes, np.where(codes < 0, unlabelled_weight, 1.0) * weight))
 
 
 def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Learned]) -> float:
-    """The weight of unlabelled rows under which the labels of left-out rows are likeliest.
+    """The weight of unlabelled rows under which the labels of held-out rows are likeliest.
 
     Each labelled row is left out of the tally in turn, exactly; what the unlabelled rows add to it stays.
 
@@ -216,12 +208,15 @@ def best_weight(start: Model, batch: Rows, learned: Callable[[Model, Batch], Lea
     """
     rows = batch.rows(0, batch.n_rows)
     known = _labelled(rows)
-    losses = [_left_out_loss(learned(start, weighing(rows, each)).model if each else start, known) for each in WEIGHTS]
+    losses = [
+        _leave_one_out_loss(learned(start, with_unlabelled_weight(rows, each)).model if each else start, known)
+        for each in WEIGHTS
+    ]
     return WEIGHTS[int(np.argmin(losses))]
 
 
 def best_alpha(starts: Mapping[float, Model], batch: Rows, learned: Callable[[Model, Batch], Learned]) -> float:
-    """The smoothing under which, all rows learned, the labels of left-out rows are likeliest.
+    """The smoothing under which, all rows learned, the labels of held-out rows are likeliest.
 
     What suits the labelled rows alone is too much once there are many more rows.
 
@@ -241,7 +236,7 @@ def best_alpha(starts: Mapping[float, Model], batch: Rows, learned: Callable[[Mo
 
     def loss(alpha: float) -> float:
         # A weak pull towards 1 (a decade counts little) where the rows do not care.
-        return _left_out_loss(learned(starts[alpha], rows).model, known) + 0.5 * (np.log10(alpha) / 2.0) ** 2
+        return _leave_one_out_loss(learned(starts[alpha], rows).model, known) + 0.5 * (np.log10(alpha) / 2.0) ** 2
 
     return min(starts, key=loss)
 
@@ -252,11 +247,11 @@ def _labelled(rows: Batch) -> Batch:
     return rows.take(np.flatnonzero((codes >= 0) & (weight > 0)))
 
 
-def _left_out_loss(model: Model, known: Batch) -> float:
+def _leave_one_out_loss(model: Model, known: Batch) -> float:
     """Σ w (−log P(y | x)) of labelled rows, each left out of what was learned."""
     assert known.labels is not None
     own = np.arange(known.n_rows), known.labels.codes
-    log_posterior = np.maximum(model.leave_one_out(known)[own], -700.0)  # one hopeless row must not decide alone
+    log_posterior = np.maximum(model.leave_one_out(known)[own], -700.0)  # a single impossible row must not decide
     return -float((known.labels.weight * log_posterior).sum())
 
 
@@ -273,7 +268,7 @@ def codes_and_weight(rows: Batch) -> tuple[NDArray[np.int32], Array]:
 def _log_base(model: Model, rows: Batch, weight: Array) -> float | None:
     """The part of the log likelihood that no parameter changes; None where scores are no probabilities."""
     try:
-        counted = weight > 0  # a row that weighs nothing says nothing, even where it is impossible
+        counted = weight > 0  # a row of weight zero adds nothing, even where it is impossible
         return float((weight * model.log_base(rows))[counted].sum())
     except NotAvailableError:
         return None

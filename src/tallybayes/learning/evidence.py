@@ -1,4 +1,4 @@
-"""Some of the learned rows, and what each says as if it had not been learned."""
+"""Leave-one-out evidence of a sample of the training rows."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.data.tables import TableBatch
 
-JUDGED_ROWS = 10_000  # rows on which something is judged
+COMPARED_ROWS = 10_000  # rows on which models are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
 MOST_CELLS = 60_000_000  # of evidence, in float32
 CHUNK_CELLS = 4_000_000  # of evidence that is made at a time
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """What each other class says against a row's own, term by term, the row itself left out of what was learned."""
+class HeldOut:
+    """Leave-one-out evidence of each other class against a row's own, term by term."""
 
     terms: NDArray[np.float32]  # (n, K − 1, 1 + P) what the other classes have more than the row's own; prior first
     codes: NDArray[Any]  # (n,) class codes
     weight: Array  # (n,) of the rows
 
     @classmethod
-    def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> LeftOut:
+    def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> HeldOut:
         """From the evidence (n, K, P) of the columns and the log prior (K,)."""
         n, n_classes, columns = evidence.shape
         terms, rows = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), np.arange(n)
@@ -43,19 +42,15 @@ class LeftOut:
         """The prior and the columns."""
         return self.terms.shape[2]
 
-    def take(self, rows: Any) -> LeftOut:
+    def take(self, rows: Any) -> HeldOut:
         """Some of the rows."""
-        return LeftOut(self.terms[rows], self.codes[rows], self.weight[rows])
+        return HeldOut(self.terms[rows], self.codes[rows], self.weight[rows])
 
-    def judged(self) -> LeftOut:
-        """As many of the rows as it takes to judge something."""
-        return self.take(slice(None, None, max(1, -(-len(self.codes) // JUDGED_ROWS))))
+    def subsample(self) -> HeldOut:
+        """As many of the rows as it takes to compare models."""
+        return self.take(slice(None, None, max(1, -(-len(self.codes) // COMPARED_ROWS))))
 
-    def folds(self, n_folds: int) -> NDArray[np.intp]:
-        """A fold (n,) for each row, every one with its share of each class; the rows are in the order of their keys."""
-        return stratified_folds(self.codes, n_folds)
-
-    def joined(self, more: LeftOut) -> LeftOut:
+    def joined(self, more: HeldOut) -> HeldOut:
         """The same rows with the columns of both."""
         return replace(self, terms=np.concatenate((self.terms, more.terms[:, :, 1:]), axis=2))
 
@@ -68,8 +63,8 @@ class LeftOut:
         """−log P(y_n | x_n), shape (n,)."""
         return losses_of(self.against(weights))
 
-    def lost_without(self, weights: Array) -> Array:
-        """How much the mean loss rises (1 + P,) when a term alone is left out, the prior's first."""
+    def loss_increases(self, weights: Array) -> Array:
+        """How much the mean loss rises (1 + P,) without each term, the prior's first."""
         against = self.against(weights)
         total = max(float(self.weight.sum()), 1e-300)
         now = float(self.weight @ losses_of(against))
@@ -120,22 +115,22 @@ def losses_of(against: Array) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
 
 
-def evidence_without(model: Model, rows: TableBatch) -> Iterator[tuple[slice, Array]]:
-    """Log P(x_d | y), shape (m, K, D), of learned rows, each left out, a slice of the rows at a time."""
+def leave_one_out_evidence(model: Model, rows: TableBatch) -> Iterator[tuple[slice, Array]]:
+    """Leave-one-out log P(x_d | y), shape (m, K, D), of training rows, a slice of the rows at a time."""
     step = max(1, CHUNK_CELLS // max(model.n_classes * len(model.schema.columns), 1))
     for first in range(0, rows.n_rows, step):
         part = rows.rows(first, min(first + step, rows.n_rows))
         yield slice(first, first + part.n_rows), model.contributions_without(part)
 
 
-def left_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> LeftOut:
+def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> HeldOut:
     """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
     assert sample.labels is not None
     assert sample.labels.codes is not None
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
-    for here, said in evidence_without(model, replace(sample, schema=model.schema, places=places)):
-        said = said[:, :, list(used)]
+    for here, found in leave_one_out_evidence(model, replace(sample, schema=model.schema, places=places)):
+        found = found[:, :, list(used)]
         # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-        evidence[here] = said - said[np.arange(len(said)), sample.labels.codes[here]][:, None]
+        evidence[here] = found - found[np.arange(len(found)), sample.labels.codes[here]][:, None]
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
-    return LeftOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
+    return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)

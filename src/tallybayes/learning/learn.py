@@ -1,4 +1,4 @@
-"""The one way to learn: a source of labelled rows and what is asked of it become a model."""
+"""Learning: a source of labelled rows and the options become a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tallybayes.core.schema import Schema, plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, Places, Source
-from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
 from tallybayes.learning.options import Options
@@ -164,7 +163,7 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
 
 
 def _calibrated(model: Model, source: Source, options: Options) -> Model:
-    """The model with the calibration that held-out rows ask for, if one is asked for."""
+    """The model with the calibration that the options ask for, fitted to leave-one-out scores."""
     if options.calibration is None:
         return model
     rows = sample_of(model, source)
@@ -181,7 +180,7 @@ def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
 
 
 def _warn(model: Model, facts: Facts) -> None:
-    """Point out columns without a value and a target that looks like no label."""
+    """Warn of columns without a value and of a target with too many classes."""
     for block in model.tally.blocks.values():
         weight = block.summary.column_weight
         empty = np.flatnonzero(weight.sum(axis=0) == 0) if weight.shape[1] == len(block.columns) else ()
@@ -194,6 +193,3 @@ def _warn(model: Model, facts: Facts) -> None:
             UserWarning,
             stacklevel=4,
         )
-
-
-__all__ = ["SAMPLE", "Options", "TableBatch", "learn", "sample_of"]

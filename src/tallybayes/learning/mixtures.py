@@ -29,8 +29,8 @@ def of_shares(settings: Settings, rows: Batch, classes: tuple[Level, ...], share
 def seeds(settings: Settings, rows: Batch, weight: Array, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows that lie far apart, drawn one after the other as k-means++ draws centres.
 
-    How far a row lies from the seeds is told by likelihoods, so that any family and any mix of columns will do: how
-    much better the model of all rows explains it than the model of the nearest seed.
+    The distance of a row from the seeds is a difference of log likelihoods, that of the model of all rows and that of
+    the model of the nearest seed, so that any family and any mix of columns will do.
     """
     whole = of_shares(settings, rows, (0,), weight[:, None]).log_joint(rows)[:, 0]
     found = [int(rng.choice(rows.n_rows, p=weight / weight.sum()))]
@@ -85,9 +85,9 @@ def revived(model: Model, rows: Batch) -> Model | None:
     dead = np.flatnonzero(model.tally.class_weight < 0.5 * weight.sum() / rows.n_rows)
     if not len(dead):
         return None
-    told = replace(rows, schema=model.schema)
-    share = em.responsibilities(model, told) * weight[:, None]
-    evidence = np.where(weight > 0, model.log_evidence(told), np.inf)
+    rows = replace(rows, schema=model.schema)
+    share = em.responsibilities(model, rows) * weight[:, None]
+    evidence = np.where(weight > 0, model.log_evidence(rows), np.inf)
     worst = np.argsort(evidence, kind="stable")[: len(dead)]
     share[:, dead] = BACKGROUND / weight.sum() * weight[:, None]
     share[worst] = 0.0

@@ -1,17 +1,17 @@
-"""What a user asks of learning: plain records, the same for Python, the command line and the service."""
+"""The options of learning: plain records, the same for Python, the command line and the service."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Kind, Level
+from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
 from tallybayes.errors import SettingError
@@ -27,6 +27,12 @@ Unlabelled = Literal["error", "ignore", "em"]
 Weights = Literal["auto", "learn", "words"] | None
 
 MOST_PAIRS = 100  # where no number is given
+
+
+def check_steps(tol: float, max_iter: int) -> None:
+    """Refuse settings under which no step of expectation-maximisation could be taken."""
+    if not (tol >= 0 and max_iter >= 1):
+        raise SettingError(f"tol must be at least 0 and max_iter at least 1, not {tol!r} and {max_iter!r}")
 
 
 @dataclass(frozen=True)
@@ -65,19 +71,16 @@ class EM:
     def __post_init__(self) -> None:
         if not (self.weight == "auto" or (not isinstance(self.weight, str) and self.weight >= 0)):
             raise SettingError(f"weight of EM must be a number of at least 0 or 'auto', not {self.weight!r}")
-        if not (self.tol >= 0 and self.max_iter >= 1):
-            raise SettingError(
-                f"tol must be at least 0 and max_iter at least 1, not {self.tol!r} and {self.max_iter!r}"
-            )
+        check_steps(self.tol, self.max_iter)
 
 
 @dataclass(frozen=True)
 class Options:
     """How a table is to be learned; the parameters of `NaiveBayes`, whose docstring explains them.
 
-    ``stream`` is for the first of many batches: columns are judged by their type alone, and the model is the textbook
-    one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix, where the
-    rows are one; ``choose_length`` chooses the length that its documents are brought to, ``idf`` belongs to texts.
+    ``stream`` is for the first of many batches: the kind of a column follows from its type alone, and the model is the
+    textbook one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix,
+    where the rows are one; ``choose_length`` chooses the length of its documents, ``idf`` belongs to texts.
     """
 
     kind: Mapping[str, Kind] = field(default_factory=dict)
@@ -138,15 +141,11 @@ class Options:
         return None if given is None or isinstance(given, str) else float(given)
 
     def refuse_choices(self, of: str) -> None:
-        """Refuse what is chosen by looking at rows, where there are none to look at."""
+        """Refuse options that need rows, where there is only a tally."""
         if isinstance(self.alpha, str):
-            raise SettingError(f"alpha='auto' is chosen by looking at rows, not at {of}; give alpha a number")
+            raise SettingError(f"alpha='auto' is chosen from rows, not from {of}; give alpha a number")
         if self.calibration is not None:
             raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
-
-    def with_prior(self, prior: Prior | Mapping[Level, float]) -> Options:
-        """The same with another prior."""
-        return replace(self, prior=prior)
 
 
 def check_values(given: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.families import Family, Pair
 from tallybayes.learning.columns import fine_edges_of
-from tallybayes.learning.evidence import LeftOut, left_out
+from tallybayes.learning.evidence import HeldOut, held_out
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.screening import (
@@ -33,7 +33,7 @@ from tallybayes.learning.screening import (
 )
 from tallybayes.learning.weights import Weighted, column_weights, held_out_losses, is_better, learn
 
-NO_WEIGHT = 1e-3  # pairs that were found and weigh less are left out
+NO_WEIGHT = 1e-3  # found pairs of a smaller weight are left out
 GIVEN_STRENGTH = 8.0  # of the smoothing of pairs that were given
 
 
@@ -47,7 +47,7 @@ def with_pairs(read: Reading, weighted: Weighted, batch: TableBatch, options: Op
     if not found:
         return read
     pairs = _Pairs.counted(grid, found, batch, read.model, options.n_jobs)
-    joint = weighted.rows.joined(left_out(pairs.model, weighted.sample, pairs.places, range(len(found))))
+    joint = weighted.rows.joined(held_out(pairs.model, weighted.sample, pairs.places, range(len(found))))
     weights = _weights(joint, weighted, must=given)
     if weights is None:
         return read.noted("pairs would not improve leave-one-out log loss: none")
@@ -72,7 +72,7 @@ def with_pairs(read: Reading, weighted: Weighted, batch: TableBatch, options: Op
 
 
 def _grid(read: Reading, batch: TableBatch, sample: TableBatch) -> Grid | None:
-    """The columns that can be paired, as pairs tell their values apart; None where there are none."""
+    """The columns that can be paired, in the levels or bins that pairs have; None where there are none."""
     assert sample.labels is not None
     parts = [part for p, column in enumerate(read.model.schema.columns) if (part := _part(read, batch, p, column))]
     parts.sort(key=lambda part: part.name)  # so that the order of the columns makes no difference
@@ -84,7 +84,7 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch) -> Grid | None:
 
 
 def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | None:
-    """A column as it is paired; None where it tells nothing apart."""
+    """A column as it is paired; None where it has a single level."""
     if column.kind in ("ignored", "text") or (column.levels is None and p not in read.fine):
         return None
     if p in read.fine and column.edges is None:
@@ -94,15 +94,15 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
 
 
 def _found(grid: Grid, weighted: Weighted, most: int) -> list[Candidate]:
-    """The pairs of the most telling columns that promise to gain something."""
-    alone = _alone_losses(weighted)
-    telling = sorted(range(len(grid.parts)), key=lambda i: (alone[grid.parts[i].name], i))[:MOST_COLUMNS]
-    found = screened(grid, weighted.rows.log_posterior(weighted.weights), sorted(telling), most)
-    # In the order of the names, so that tables in which the same pairs tell can be added.
+    """The pairs of the most informative columns that gain more than chance would."""
+    losses = _single_losses(weighted)
+    informative = sorted(range(len(grid.parts)), key=lambda i: (losses[grid.parts[i].name], i))[:MOST_COLUMNS]
+    found = screened(grid, weighted.rows.log_posterior(weighted.weights), sorted(informative), most)
+    # In the order of the names, so that tables with the same pairs can be added.
     return sorted(found, key=lambda c: (c.left, c.right))
 
 
-def _alone_losses(weighted: Weighted) -> dict[str, float]:
+def _single_losses(weighted: Weighted) -> dict[str, float]:
     """Mean loss of each column's evidence by itself."""
     few = weighted.rows.take(slice(None, None, max(1, len(weighted.rows.codes) // 5000)))
     found = {}
@@ -117,9 +117,9 @@ def _given(model: Model, grid: Grid, options: Options) -> list[Candidate]:
     """The pairs that were given."""
     pairs = options.given_pairs or ()
     found = [_given_pair(pair, model.schema.names, [part.name for part in grid.parts]) for pair in pairs]
-    twice = [pair for i, pair in enumerate(pairs) if set(pair) in map(set, pairs[:i])]
-    if twice:
-        raise SettingError(f"pairs names {twice[0]!r} twice")
+    repeated = [pair for i, pair in enumerate(pairs) if set(pair) in map(set, pairs[:i])]
+    if repeated:
+        raise SettingError(f"pairs names {repeated[0]!r} twice")
     return found
 
 
@@ -134,11 +134,11 @@ def _given_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str]
     return Candidate(paired.index(pair[0]), paired.index(pair[1]), GIVEN_STRENGTH, 0.0)
 
 
-# ---------------------------------------------------------------------------------------------- what they weigh
+# ---------------------------------------------------------------------------------------------- their weights
 
 
-def _weights(joint: LeftOut, weighted: Weighted, must: bool) -> Array | None:
-    """Weights of the prior, the columns and the pairs; None if pairs are not better than none and need not be had.
+def _weights(joint: HeldOut, weighted: Weighted, must: bool) -> Array | None:
+    """Weights of the prior, the columns and the pairs; None if pairs are not better than none and were not given.
 
     Where no weights of columns were kept, the columns stay as they are and only the pairs are weighted.
     """
@@ -147,16 +147,16 @@ def _weights(joint: LeftOut, weighted: Weighted, must: bool) -> Array | None:
     start = np.concatenate((weighted.weights, np.zeros(n_pairs)))
     fixed = None if weighted.kept else n
     if not must:
-        judged = joint.judged()
-        after = held_out_losses(judged, centre, weighted.pull, start, fixed)
-        if not is_better(weighted.losses, after, judged.weight):
+        few = joint.subsample()
+        after = held_out_losses(few, centre, weighted.pull, start, fixed)
+        if not is_better(weighted.losses, after, few.weight):
             return None
     return learn(joint, centre, start, weighted.pull, fixed)
 
 
-def _importance(joint: LeftOut, weights: Array, names: list[str], of: set[str]) -> dict[str, float]:
+def _importance(joint: HeldOut, weights: Array, names: list[str], of: set[str]) -> dict[str, float]:
     """How much loss rises without each of some columns and pairs."""
-    rises = joint.judged().lost_without(weights)[1:].tolist()
+    rises = joint.subsample().loss_increases(weights)[1:].tolist()
     return {name: rise for name, rise in zip(names, rises, strict=True) if name in of}
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level, plural
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import DataError
+from tallybayes.learning.options import check_steps
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class PriorShift:
 def estimate_prior(
     model: Model, batch: Rows, tol: float = 1e-8, max_iter: int = 1000, n_jobs: int | None = None
 ) -> PriorShift:
-    """Estimate the class mix of rows whose labels are unknown, the classes themselves looking as they were learned.
+    """Estimate the class mix of unlabelled rows, where P(x | y) is as learned.
 
     Expectation-maximisation on the prior alone (Saerens, Latinne and Decaestecker 2002):
     p_k ← Σ_n w_n P(y=k | x_n, p) / Σ_n w_n, from the model's prior. Classes of prior zero keep it. Labels in the
-    batch are not looked at, but the weights of its rows are.
+    batch are ignored, the weights of its rows are not.
 
     Parameters
     ----------
@@ -76,16 +77,13 @@ def estimate_prior(
     >>> round(shift.prior["spam"], 1), shift.converged
     (0.1, True)
     """
-    if not (tol >= 0 and max_iter >= 1):
-        raise SettingError(f"tol must be at least 0 and max_iter at least 1, not {tol!r} and {max_iter!r}")
+    check_steps(tol, max_iter)
     if not batch.n_rows:
         raise DataError("the class mix of no rows is unknown; pass rows of the population")
     living = np.flatnonzero(np.isfinite(model.log_prior))
     if len(living) < 2:
         raise DataError("the mix of a single class is always 1; a model of at least two classes is needed")
-    log_ratio = (
-        model.log_joint(batch, n_jobs)[:, living] - model.log_prior[living] if batch.n_rows else np.zeros((0, 2))
-    )
+    log_ratio = model.log_joint(batch, n_jobs)[:, living] - model.log_prior[living]
     prior = np.exp(model.log_prior[living])
     found, path, converged = _climb(log_ratio, _row_weight(batch), prior / prior.sum(), tol, max_iter)
     mix = np.zeros(model.n_classes)
@@ -94,20 +92,20 @@ def estimate_prior(
 
 
 def _row_weight(batch: Rows) -> Array:
-    """How much each row counts (n,); one where nobody says."""
+    """The weight of each row (n,); one by default."""
     if batch.labels is None:
         return np.ones(batch.n_rows)
     return batch.labels.weight if batch.labels.codes is not None else batch.labels.weight.sum(axis=1)
 
 
 def _climb(log_ratio: Array, weight: Array, prior: Array, tol: float, max_iter: int) -> tuple[Array, list[float], bool]:
-    """Steps of expectation-maximisation: the mix, the log likelihoods on the way and whether it settled."""
+    """Steps of expectation-maximisation: the mix, the log likelihoods on the way and whether it converged."""
     top = log_ratio.max(axis=1)
-    telling = (weight > 0) & np.isfinite(top)  # a row that every class forbids speaks for none of them
-    if not telling.any():
+    informative = (weight > 0) & np.isfinite(top)  # a row that every class forbids is no evidence
+    if not informative.any():
         raise DataError("the class mix needs rows that count and that some class allows; there are none")
-    weight, top = weight[telling], top[telling]
-    ratio = np.exp(log_ratio[telling] - top[:, None])  # (n, K), the likeliest class of each row at 1
+    weight, top = weight[informative], top[informative]
+    ratio = np.exp(log_ratio[informative] - top[:, None])  # (n, K), the likeliest class of each row at 1
 
     def log_likelihood(evidence: Array) -> float:
         return float((weight * (np.log(evidence) + top)).sum())

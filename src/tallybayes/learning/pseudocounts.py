@@ -1,4 +1,4 @@
-"""How strongly the words of a text are smoothed: the pseudocount under which left-out texts are foretold best."""
+"""How strongly the words of a text are smoothed: the pseudocount that predicts held-out texts best."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.tables import TableBatch
-from tallybayes.learning.evidence import left_out
+from tallybayes.learning.evidence import held_out
 from tallybayes.learning.reading import Reading, settings_of
 from tallybayes.learning.weights import learn
 
 ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # that are tried
-TEXT_JUDGED = 20_000  # left-out texts, times classes, on which they are compared
+COMPARED_TEXTS = 20_000  # held-out texts, times classes, on which they are compared
 
 
 def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: str) -> Reading:
     """How the table is read with the pseudocount that suits the words of a text best.
 
-    Each is judged with the weights of the prior and of the text that suit it: what they are does not change the order
-    of the words, and they are learned afterwards anyhow.
+    Each is compared with the weights of the prior and of the text that suit it: these do not change the order of the
+    words, and are learned afterwards anyhow.
     """
     model, family = read.model, read.families[text]
     if getattr(family, "idf", False):  # one row changes the weight of every word, so that none can be left out
         return read
     p = model.schema.names.index(text)
-    few = every_nth(sample, max(300, TEXT_JUDGED // model.n_classes))
+    few = every_nth(sample, max(300, COMPARED_TEXTS // model.n_classes))
     place = block_of(model.schema.columns[p], family.name)
-    alone = _only(model.tally, p, place)
+    tally = _only(model.tally, p, place)
 
     def with_alpha(alpha: float) -> Any:
         return replace(family, alpha=alpha)  # type: ignore[type-var]
 
     def loss(alpha: float) -> float:
-        only = Model(Settings({place: with_alpha(alpha)}, base.prior), alone)
-        rows = left_out(only, few, {place: [0]}, [0])
+        only = Model(Settings({place: with_alpha(alpha)}, base.prior), tally)
+        rows = held_out(only, few, {place: [0]}, [0])
         if not np.isfinite(rows.terms).all():
             return np.inf
         return float((rows.weight * rows.losses(learn(rows, np.ones(rows.n_terms)))).sum())

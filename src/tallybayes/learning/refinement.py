@@ -1,6 +1,6 @@
 """How a table is best read: a distribution for each column, weights for their evidence, and pairs.
 
-Everything is judged by exact leave-one-out of the rows themselves, so nothing has to be held out.
+Every choice is made by exact leave-one-out of the training rows, so no rows have to be set aside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tallybayes.core.schema import plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.columns import read_columns
-from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, left_out
+from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, held_out
 from tallybayes.learning.options import Options
 from tallybayes.learning.pairs import with_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
@@ -66,7 +66,7 @@ def _weighted(read: Reading, batch: TableBatch, base: Settings, options: Options
     for name in texts:
         if options.given_alpha(name) is None:
             read = with_pseudocount(read, sample, base, name)
-    rows = left_out(read.model, sample, places_of(read.families, read.model.schema), used)
+    rows = held_out(read.model, sample, places_of(read.families, read.model.schema), used)
     if not np.isfinite(rows.terms).all():
         return read.noted("weights need evidence that is never infinite: use alpha > 0")
     weighted = Weighted.learned(names, sample, rows, options.weights)

@@ -1,9 +1,9 @@
-"""Which two columns say more together than apart.
+"""Finding pairs of columns whose joint evidence is better than their separate evidence.
 
-A pair earns its place by what leave-one-out shows: how much the log likelihood of the labels would rise if its evidence
-were added to the model as it is, to second order g² / 2h (g the slope and h the curvature in the pair's weight, with
-what pulls weights to zero). The largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats
-more than that: chance does it to one table in twenty.
+A pair is chosen by leave-one-out: how much the log likelihood of the labels would rise if its evidence were added to
+the model as it is, to second order g² / 2h (g the slope and h the curvature in the pair's weight, with what pulls
+weights to zero). The largest of M such gains that are mere chance is about log M, so a pair must gain 3 nats more than
+that: chance does it to one table in twenty.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.learning.bins import even_groups
 from tallybayes.learning.weights import PULL
 
-MOST_COLUMNS = 64  # that are paired, the most telling ones
+MOST_COLUMNS = 64  # that are paired, the most informative ones
 MOST_CELLS = 4096  # combinations of a pair
 EVEN = 8  # bins of a number that is no evidence by itself
 STRENGTHS = (2.0, 8.0, 32.0)
 TOGETHER = "together with"
 BEYOND_CHANCE = 3.0  # nats
-WORK = 100_000_000  # rows × classes × pairs that are looked at
+WORK = 100_000_000  # rows × classes × pairs that are compared
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def part_of(column: Column, count: Array) -> Column:
-    """The column as pairs tell it apart: a number in the few bins that matter, from its fine counts (B, K)."""
+    """The column as it is paired: a number in few bins, from its fine counts (B, K)."""
     if column.edges is None:
         return Column(column.name, column.kind, column.levels)
     group = partition(count)
@@ -56,7 +56,7 @@ def part_of(column: Column, count: Array) -> Column:
 def joining_words(names: Sequence[str]) -> str:
     """The words between the names of two columns: such that no column's name has them.
 
-    So a pair is never called what a column or another pair is called. They hang on the names of all columns alone, so
+    So a pair is never called what a column or another pair is called. They depend on the names of all columns alone, so
     that tables of the same columns call their pairs the same and can be added.
 
     Examples
@@ -96,7 +96,7 @@ class Grid:
         return x, Pair().tally(x, self.labels, self.n_classes)
 
 
-def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: int) -> list[Candidate]:
+def screened(grid: Grid, log_posterior: Array, informative: Sequence[int], asked: int) -> list[Candidate]:
     """The pairs that gain more than chance would, best first, at most so many.
 
     Parameters
@@ -104,13 +104,15 @@ def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: in
     grid : Grid
         Learned rows.
     log_posterior : ndarray of shape (n, K)
-        What the model says of these rows without the pairs, leave-one-out.
-    telling : sequence of int
+        Leave-one-out log posterior of these rows without the pairs.
+    informative : sequence of int
         The columns to be paired.
     asked : int
         How many pairs at most.
     """
-    tried = [(i, j) for i, j in combinations(telling, 2) if grid.parts[i].n_cells * grid.parts[j].n_cells <= MOST_CELLS]
+    tried = [
+        (i, j) for i, j in combinations(informative, 2) if grid.parts[i].n_cells * grid.parts[j].n_cells <= MOST_CELLS
+    ]
     if not tried:
         return []
     n, n_classes = log_posterior.shape
@@ -118,7 +120,7 @@ def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: in
     seen = np.arange(0, n, step)
     posterior, weight = np.exp(log_posterior[seen]), grid.labels.weight[seen]
 
-    def judged(first: int, last: int) -> list[Candidate]:
+    def gaining(first: int, last: int) -> list[Candidate]:
         found = []
         for i, j in tried[first:last]:
             x, counts = grid.pair(i, j)
@@ -130,7 +132,7 @@ def screened(grid: Grid, log_posterior: Array, telling: Sequence[int], asked: in
         return found
 
     threads = threads_for(len(tried) * len(seen) * n_classes, None)
-    parts = map_rows(judged, len(tried), max(1, -(-len(tried) // (4 * threads))), threads)
+    parts = map_rows(gaining, len(tried), max(1, -(-len(tried) // (4 * threads))), threads)
     best_first = sorted((c for part in parts for c in part), key=lambda c: (-c.gain, c.left, c.right))
     return best_first[:asked]
 
@@ -146,5 +148,5 @@ def _gain(family: Pair, counts: Counts, x: Codes, labels: Labels, posterior: Arr
 
 def with_reason(column: Column, gain: float) -> Column:
     """The pair with what it gains, for people; a gain of nothing means that it was given."""
-    reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as told"
+    reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as given"
     return replace(column, reason=reason, lasting="two columns together")

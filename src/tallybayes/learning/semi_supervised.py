@@ -35,7 +35,7 @@ def with_unlabelled(model: Model, batch: Rows, options: Options, before: Model |
     learned, asked = _learner(options), options.em
     start = _with_chosen_alpha(model, rows, options, learned)
     weight = em.best_weight(start, rows, learned) if options.em.weight == "auto" else float(options.em.weight)
-    rows = em.weighing(rows, weight)
+    rows = em.with_unlabelled_weight(rows, weight)
     same = before is not None and _alike(before.schema, start.schema)
     begin = replace(start, tally=before.tally) if same and before is not None else widened(start, rows)
     found = em.learn(begin, rows, max_iter=asked.max_iter, tol=asked.tol, n_jobs=options.n_jobs, report=_report(asked))
@@ -60,7 +60,7 @@ def _with_chosen_alpha(
         return start
     starts = {alpha: with_alpha(start, options.matrix.name, alpha) for alpha in em.ALPHAS}
     weight = 1.0 if options.em.weight == "auto" else float(options.em.weight)
-    alpha = em.best_alpha(starts, em.weighing(rows, weight), learned)
+    alpha = em.best_alpha(starts, em.with_unlabelled_weight(rows, weight), learned)
     chosen = {**start.provenance.chosen, "alpha": alpha}
     return replace(starts[alpha], provenance=replace(start.provenance, chosen=chosen))
 

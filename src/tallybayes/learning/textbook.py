@@ -1,4 +1,4 @@
-"""The textbook reading of a table: a family for each column, as the options say or as its kind suggests."""
+"""The textbook model of a table: a family for each column, given by the options or by its kind."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How much of its evidence each column is to be believed, learned from leave-one-out evidence.
+"""Weights of the columns' evidence, learned from leave-one-out evidence.
 
 Maximises Σ_n r_n log P(y_n | x_n) − λ Σ_d (w_d − c_d)² over w ≥ 0, where the scores are w_0·log P(y) + Σ_d w_d·e_nkd
-and e_nkd = log P(x_nd | k) as if row n had not been learned. The centre c is 1, what Naive Bayes assumes, and 0 for
-pairs, what independence says. Concave, so Newton's method with the exact slope and curvature finds the maximum in a few
-steps; λ keeps it finite.
+and e_nkd = log P(x_nd | k) as if row n had not been learned. The centre c is 1, as in plain Naive Bayes, and 0 for
+pairs, as if columns were independent. Concave, so Newton's method with the exact slope and curvature finds the maximum
+in a few steps; λ keeps it finite.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data.tables import TableBatch
-from tallybayes.learning.evidence import LeftOut, losses_of
+from tallybayes.learning.evidence import HeldOut, losses_of
 from tallybayes.learning.options import Weights
 from tallybayes.learning.reading import Reading
 
@@ -33,9 +34,9 @@ TOLERANCE = 1e-6  # nats a row: less than any noise
 
 
 def learn(
-    rows: LeftOut, centre: Array, start: Array | None = None, pull: float = PULL, fixed: int | None = None
+    rows: HeldOut, centre: Array, start: Array | None = None, pull: float = PULL, fixed: int | None = None
 ) -> Array:
-    """Return the weights (1 + P,) that foretell the labels best, the prior's first; ``fixed`` of them stay as they are.
+    """Return the weights (1 + P,) that predict the labels best, the prior's first; the first ``fixed`` are not changed.
 
     Projected Newton steps: weights that are at zero and would fall stay there, the others take the step that the slope
     and the curvature suggest, shortened until the loss falls.
@@ -87,19 +88,19 @@ def _step(weights: Array, slope: Array, curvature: Array, moving: NDArray[np.boo
     return step
 
 
-def best_pull(rows: LeftOut, centre: Array) -> float:
-    """The λ whose weights foretell rows that they were not learned from best; on many rows it makes no difference."""
+def best_pull(rows: HeldOut, centre: Array) -> float:
+    """The λ whose weights predict held-out rows best; on many rows it makes no difference."""
     if len(rows.codes) > FEW:
         return PULL
     return min(PULLS, key=lambda pull: float((rows.weight * held_out_losses(rows, centre, pull)).sum()))
 
 
 def held_out_losses(
-    rows: LeftOut, centre: Array, pull: float = PULL, start: Array | None = None, fixed: int | None = None
+    rows: HeldOut, centre: Array, pull: float = PULL, start: Array | None = None, fixed: int | None = None
 ) -> Array:
     """Losses (n,) of each row under weights learned from the rows of the other folds."""
     n_folds = 5 if len(rows.codes) <= FEW else 2
-    fold = rows.folds(n_folds)
+    fold = stratified_folds(rows.codes, n_folds)
     losses = np.zeros(len(rows.codes))
     for number in range(n_folds):
         losses[fold == number] = rows.take(fold == number).losses(
@@ -122,16 +123,16 @@ class Weighted:
 
     names: Sequence[str]  # of the columns, P
     sample: TableBatch  # learned rows
-    rows: LeftOut  # what the columns say of them
+    rows: HeldOut  # their leave-one-out evidence
     weights: Array  # (1 + P,) the prior's first
     kept: bool
     pull: float  # what keeps them near 1
-    losses: Array  # of the rows that they were judged on
+    losses: Array  # of held-out rows
 
     @classmethod
-    def learned(cls, names: Sequence[str], sample: TableBatch, rows: LeftOut, wanted: Weights) -> Weighted:
+    def learned(cls, names: Sequence[str], sample: TableBatch, rows: HeldOut, wanted: Weights) -> Weighted:
         """Learn weights if they are wanted, and keep them if they must be, or are better than none."""
-        ones, few = np.ones(rows.n_terms), rows.judged()
+        ones, few = np.ones(rows.n_terms), rows.subsample()
         plain = few.losses(ones)
         if wanted is None:
             return cls(names, sample, rows, ones, False, PULL, plain)
@@ -144,7 +145,7 @@ class Weighted:
 
 def with_weights(read: Reading, weighted: Weighted) -> Reading:
     """How the table is read with the weights, if they are kept; in any case how important each column is."""
-    rises = weighted.rows.judged().lost_without(weighted.weights)[1:].tolist()
+    rises = weighted.rows.subsample().loss_increases(weighted.weights)[1:].tolist()
     read = read.ranked(dict(zip(weighted.names, rises, strict=True)))
     if not weighted.kept:
         return read.noted("weights would not improve leave-one-out log loss: none")
@@ -153,7 +154,7 @@ def with_weights(read: Reading, weighted: Weighted) -> Reading:
 
 
 def column_weights(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:
-    """The weight of each column, from those of the prior and of the named ones; all of a document weigh the same."""
+    """The weight of each column, from those of the prior and of the named ones; a document has a single one."""
     found = dict(zip(names, weights[1:].tolist(), strict=False))
     for name, block in model.tally.blocks.items():
         if model.settings.families[name].is_document:

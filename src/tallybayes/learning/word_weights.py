@@ -1,9 +1,9 @@
 """A weight for every word of a text, learned from leave-one-out evidence.
 
-The score of class k is w₀·log P(k) + Σ_v u·t_v·e_vk, where e_vk is what the words v of the document say for k as if the
-document had not been learned, u is the one weight of the text, and t_v ≥ 0 is 1 where nothing is known better. They
-maximise Σ_n r_n log P(y_n | x_n) − λ/2 Σ_v (t_v − 1)². Words that say the same again lose weight, words that decide
-gain some: what Wang and Manning (2012) do with a support vector machine on log count ratios, for any number of classes.
+The score of class k is w₀·log P(k) + Σ_v u·t_v·e_vk, where e_vk is the leave-one-out evidence of the words v of the
+document for k, u is the one weight of the text, and t_v ≥ 0 is 1 by default. They maximise
+Σ_n r_n log P(y_n | x_n) − λ/2 Σ_v (t_v − 1)². Redundant words lose weight, decisive words gain some: what Wang and
+Manning (2012) do with a support vector machine on log count ratios, for any number of classes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, every_nth, heard
+from tallybayes.core.batch import Array, Batch, Csr, Documents, Labels, every_nth, mask_labels
 from tallybayes.core.leave_one_out import WORDY
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
@@ -31,19 +31,19 @@ PULL = 1.0  # λ: a weight that is off by its own size costs half a nat
 MOST_TERMS = 100_000_000  # of evidence, in float32
 MOST_STEPS = 60
 TOLERANCE = 1e-4  # of the loss: less than any noise
-USUAL = 1e-3  # a word whose weight is off by a smaller share weighs what the text weighs
-LEAST_DOCUMENTS = 2  # a word that no other document has says nothing about those to come
+USUAL = 1e-3  # a word whose weight is off by a smaller share has the weight of the text
+LEAST_DOCUMENTS = 2  # a word of a single document is no evidence for other documents
 
 
 @dataclass(frozen=True)
 class WordEvidence:
-    """What the words of documents say, each document left out of what was learned."""
+    """Leave-one-out evidence of the words of documents."""
 
     terms: NDArray[np.float32]  # (nnz, K) for each class
     x: Csr  # whose entries the terms are of
     labels: Labels
     log_prior: Array  # (K,)
-    others: Array  # (n, K) what the other columns say
+    others: Array  # (n, K) evidence of the other columns
 
     def loss(self, weight: Array, prior: float, n_jobs: int | None = None) -> tuple[float, Array, float]:
         """Log loss of the documents, and its slope in the weights of the words (V,) and of the prior."""
@@ -111,21 +111,21 @@ def with_word_weights(read: Reading, batch: TableBatch, block: str, n_jobs: int 
 
 
 def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
-    """What the words of a text say, each row left out, of as many rows as there is room for."""
+    """Leave-one-out evidence of the words of a text, of as many rows as there is room for."""
     sample = every_nth(rows, _room(model, rows, block))
     assert sample.labels is not None
     (p,) = model.tally.blocks[block].columns
     weights = np.where(np.arange(len(model.column_weights)) == p, 0.0, model.column_weights)
-    said, documents, others = [], [], np.zeros((sample.n_rows, model.n_classes))
+    found, documents, others = [], [], np.zeros((sample.n_rows, model.n_classes))
     for first in range(0, sample.n_rows, WORDY):
         part = sample.rows(first, min(first + WORDY, sample.n_rows))
         entries, terms = _words_without(model, block, part)
-        said.append(terms.astype(np.float32, order="C"))
+        found.append(terms.astype(np.float32, order="C"))
         documents.append(entries)
         if len(part.blocks) > 1:
             others[first : first + part.n_rows] = model.contributions_without(part) @ weights
     prior = np.maximum(model.log_prior, -1e3)
-    return WordEvidence(np.concatenate(said), _stacked(documents), sample.labels, prior, others)
+    return WordEvidence(np.concatenate(found), _stacked(documents), sample.labels, prior, others)
 
 
 def _room(model: Model, rows: TableBatch, block: str) -> int:
@@ -145,11 +145,11 @@ def _stacked(documents: list[Documents]) -> Csr:
 
 
 def _words_without(model: Model, block: str, part: Batch) -> tuple[Documents, Array]:
-    """The words of learned texts, and what each of them says (nnz, K), each text left out of what was learned."""
+    """The words of training texts, and the leave-one-out evidence (nnz, K) of each."""
     assert part.labels is not None
-    x: Any = model.words.left_behind(block, part.blocks[block].x, part.labels)
+    x: Any = model.words.without_own_words(block, part.blocks[block].x, part.labels)
     family: Any = model.settings.families[block]
     if not hasattr(family, "each_word_without"):
         raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
-    labels = heard(x, part.labels)
+    labels = mask_labels(x, part.labels)
     return x, family.each_word_without(model.words.summary(block), model.parameters[block], x, labels)

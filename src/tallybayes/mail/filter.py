@@ -234,8 +234,8 @@ def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Ca
 
 def top(model: Model, most: int = 20) -> dict[str, tuple[Clue, ...]]:
     """The strongest tokens of each class."""
-    said = model.parameters[BLOCK].said
-    odds = said[:, 1] - said[:, 0]
+    evidence = model.parameters[BLOCK].evidence
+    odds = evidence[:, 1] - evidence[:, 0]
     ranked = np.argsort(odds, kind="stable")
     ham, spam = ranked[:most], ranked[::-1][:most]
     return {

@@ -47,7 +47,7 @@ MERE_NAMES = re.compile(
 )
 # What another filter found is that filter's verdict, not evidence. A mailing list writes the same dozen
 # headers on all its messages: its name is enough, and the others would drown out the message.
-SILENT = re.compile(
+NO_EVIDENCE = re.compile(
     r"x-(?:tallybayes|bogosity|spam|spambayes|virus|dspam|crm114|rspamd|uidl|keywords|mozilla|status|pstn|ironport)|"
     r"list-(?!id)|x-list|x-loop|x-beenthere|x-mailman|errors-to"
 )
@@ -280,7 +280,7 @@ class How(IntEnum):
 def _read_as(name: str) -> tuple[str, int] | None:
     """The name of a header in lower case, and how its value is read; None where it is ignored."""
     name = header_text(name).lower()
-    if SILENT.match(name):
+    if NO_EVIDENCE.match(name):
         return None
     if name in READ_AS:
         return name, READ_AS[name].value

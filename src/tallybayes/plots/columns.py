@@ -86,7 +86,7 @@ def _curves(ax: Axes, picture: charts.ColumnPicture) -> None:
 
 def _bars(ax: Axes, picture: charts.ColumnPicture) -> None:
     assert isinstance(picture.shape, Bars)
-    bars, n_classes = picture.shape.most_telling(picture.prior, 8), len(picture.classes)
+    bars, n_classes = picture.shape.most_informative(picture.prior, 8), len(picture.classes)
     at = np.arange(len(bars.levels))
     height = 0.8 / n_classes
     for k, label in enumerate(picture.classes):

@@ -16,7 +16,7 @@ from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import Evaluation, leave_one_out, score
-from tallybayes.inspection.explain import hallmarks
+from tallybayes.inspection.explain import class_profiles
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 
@@ -71,7 +71,7 @@ def make(
         core.schema.columns,
         pictures,
         concerns(core, rows, pictures),
-        hallmarks(core, 6),
+        class_profiles(core, 6),
         None if rows is None else _evaluated(core, rows, method),
         _settings(core),
         core.n_parameters,

@@ -238,7 +238,7 @@
           if (document.activeElement !== input) input.value = value === undefined ? "" : value;
         },
         mark: (mine, theirs) => {
-          const odds = model.words(control.column, row()).map(({ word, said }) => [word, minus(said[mine], said[theirs])]);
+          const odds = model.words(control.column, row()).map(({ word, evidence }) => [word, minus(evidence[mine], evidence[theirs])]);
           odds.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
           list.replaceChildren(...odds.slice(0, MOST).map(([word, x]) =>
             make("span", { class: x < 0 ? "against" : "for" }, `${word} ${signed(x)}`)));
@@ -275,8 +275,8 @@
         ...few.map((k) =>
           make("tr", k === order[0] ? { class: "best" } : {}, make("th", { scope: "row" }, labels[k]),
             make("td", { class: "bar-cell" }, bar(p[k], "share")), make("td", { class: "n" }, percent(p[k])))));
-      const odds = added.filter(({ said }) => said !== null)
-        .map(({ columns, said }) => ({ columns, odds: minus(said[a], said[b]) }));
+      const odds = added.filter(({ evidence }) => evidence !== null)
+        .map(({ columns, evidence }) => ({ columns, odds: minus(evidence[a], evidence[b]) }));
       const all = [{ columns: ["prior"], odds: minus(prior[a], prior[b]), prior: true }, ...odds.filter((e) => e.odds !== 0)];
       const largest = Math.max(1, ...all.map((e) => Math.abs(e.odds)).filter(Number.isFinite));
       const ranked = all.slice(1).sort((x, y) => Math.abs(y.odds) - Math.abs(x.odds));

@@ -19,7 +19,7 @@ from tallybayes import __version__
 from tallybayes.core.schema import Column, Level, amount, plural
 from tallybayes.inspection.charts import ColumnPicture, Concern
 from tallybayes.inspection.evaluate import Evaluation
-from tallybayes.inspection.explain import Hallmark
+from tallybayes.inspection.explain import ProfileEntry
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300
@@ -44,7 +44,7 @@ class Report:
     columns : sequence of Column
     pictures : tuple of ColumnPicture
     concerns : tuple of Concern
-    hallmarks : dict of class to tuple of Hallmark
+    class_profiles : dict of class to tuple of ProfileEntry
     evaluation : Evaluation, optional
     settings : dict of str to str
     n_parameters : int
@@ -60,7 +60,7 @@ class Report:
     columns: Sequence[Column]
     pictures: tuple[ColumnPicture, ...]
     concerns: tuple[Concern, ...]
-    hallmarks: dict[Level, tuple[Hallmark, ...]]
+    class_profiles: dict[Level, tuple[ProfileEntry, ...]]
     evaluation: Evaluation | None
     settings: dict[str, str]
     n_parameters: int
@@ -84,8 +84,8 @@ class Report:
             "pictures": [picture.as_dict() for picture in self.pictures],
             "concerns": [concern.as_dict() for concern in self.concerns],
             "evidence": {
-                str(label): [{"text": mark.text, "strength": mark.strength} for mark in marks]
-                for label, marks in self.hallmarks.items()
+                str(label): [{"text": entry.text, "strength": entry.strength} for entry in entries]
+                for label, entries in self.class_profiles.items()
             },
             "evaluation": None if self.evaluation is None else self.evaluation.as_dict(),
             "settings": self.settings,
@@ -173,7 +173,7 @@ def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, s
     if service is not None:
         yield "file", "Score a file", _drop(service)
     yield "performance", "Performance", _performance(report)
-    if any(report.hallmarks.values()):
+    if any(report.class_profiles.values()):
         yield "profiles", "Class profiles", _profiles(report)
     if report.pictures:
         yield "columns", "Columns", _columns(report)
@@ -207,7 +207,7 @@ this page keeps what you set.</p>
 <h3>Evidence: <span id="compared"></span></h3>
 <p class="small">Log odds; prior and evidence add up to the total.</p>
 <table class="odds"><caption class="skip">evidence of each column</caption>
-<colgroup><col class="what"><col class="odd"><col></colgroup><tbody id="reasons"></tbody></table>
+<colgroup><col class="what"><col class="number"><col></colgroup><tbody id="reasons"></tbody></table>
 <p class="screen small compare"><label for="label">compare</label> <select id="label"></select>
 <label for="against">with</label> <select id="against"></select></p>
 </div>
@@ -301,8 +301,8 @@ def _per_class(evaluation: Evaluation) -> str:
 
 def _profiles(report: Report) -> str:
     cards = []
-    for label, marks in list(report.hallmarks.items())[:60]:
-        listed = "".join(f"<li>{escape(mark.text)}</li>" for mark in marks) or "<li>no characteristic value</li>"
+    for label, entries in list(report.class_profiles.items())[:60]:
+        listed = "".join(f"<li>{escape(entry.text)}</li>" for entry in entries) or "<li>no characteristic value</li>"
         cards.append(f'<article class="card"><h3>{escape(str(label))}</h3><ul class="marks">{listed}</ul></article>')
     return f'<p>Values that are more frequent in a class than in others.</p><div class="grid">{"".join(cards)}</div>'
 

@@ -184,16 +184,16 @@ const tallybayes = (() => {
       };
     },
     normal(term) {
-      const says = bell(term);
-      return (row) => (isMissing(row[term.column]) ? null : says(row[term.column]));
+      const evaluate = bell(term);
+      return (row) => (isMissing(row[term.column]) ? null : evaluate(row[term.column]));
     },
     spike(term) {
-      const [zero, other, says] = [numbers(term.zero), numbers(term.other), bell(term.rest)];
+      const [zero, other, evaluate] = [numbers(term.zero), numbers(term.other), bell(term.rest)];
       return (row) => {
         const value = row[term.column];
         if (isMissing(value)) return null;
         if (value === 0) return zero;
-        const rest = says(value);
+        const rest = evaluate(value);
         return rest === null ? other : other.map((o, k) => o + rest[k]);
       };
     },
@@ -202,10 +202,10 @@ const tallybayes = (() => {
       return (row) => (isMissing(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
     },
     formula(term) {
-      const says = expression(term.expression);
+      const evaluate = expression(term.expression);
       return (row) => {
         const value = row[term.column];
-        return isMissing(value) || (term.above !== null && !(value > term.above)) ? null : says(value);
+        return isMissing(value) || (term.above !== null && !(value > term.above)) ? null : evaluate(value);
       };
     },
     bag(term) {
@@ -224,15 +224,15 @@ const tallybayes = (() => {
     text(term) {
       const [known, slopes, offset] = [places(term.words), table(term.slopes), numbers(term.offset)];
       const each = (row) =>
-        amounts(row[term.column], term, known).map(([word, x]) => ({ word, said: slopes[known.get(word)].map((s) => s * x) }));
-      const says = (row) => {
+        amounts(row[term.column], term, known).map(([word, x]) => ({ word, evidence: slopes[known.get(word)].map((s) => s * x) }));
+      const evaluate = (row) => {
         if (isMissing(row[term.column])) return null;
         const scores = offset.slice();
-        for (const { said } of each(row)) said.forEach((s, k) => (scores[k] += s));
+        for (const { evidence } of each(row)) evidence.forEach((s, k) => (scores[k] += s));
         return scores;
       };
-      says.words = each; // what each word adds
-      return says;
+      evaluate.words = each; // what each word adds
+      return evaluate;
     },
     ellipsoid(term) {
       const [mean, scale, axes, norm] = [term.mean, term.scale, term.axes, term.log_norm].map(numbers);
@@ -276,8 +276,8 @@ const tallybayes = (() => {
   const CALIBRATIONS = {
     temperature: (by, logs) => logSoftmax(logs.map((p) => p / by.temperature)).map(Math.exp),
     isotonic(by, logs) {
-      const judged = by.curves.length > 1 ? logs.map((_, k) => k) : [1];
-      let own = judged.map((k, i) => interpolated(by.curves[i], logOdds(logs, k)));
+      const classes = by.curves.length > 1 ? logs.map((_, k) => k) : [1];
+      let own = classes.map((k, i) => interpolated(by.curves[i], logOdds(logs, k)));
       own = own.map((p) => Math.min(Math.max(p, by.margin), 1 - by.margin));
       if (own.length === 1) own = [1 - own[0], own[0]];
       const total = own.reduce((a, b) => a + b, 0);
@@ -287,20 +287,20 @@ const tallybayes = (() => {
 
   const columnsOf = (term) => term.columns || (term.parts ? term.parts.map((part) => part.column) : [term.column]);
 
-  // A scorer made of the record: `score(row)` answers the probabilities and what each term added to each class.
+  // A scorer made of the record: `score(row)` returns the probabilities and what each term added to each class.
   function scorer(record) {
     if (record.format !== "tallybayes scorer" || record.version !== 1) {
       throw new Error(`this scorer reads version 1 of the format, not ${record.format} ${record.version}`);
     }
     const prior = numbers(record.prior);
     const fallback = numbers(record.fallback);
-    const terms = record.terms.map((term) => ({ columns: columnsOf(term), says: TERMS[term.is](term) }));
+    const terms = record.terms.map((term) => ({ columns: columnsOf(term), evaluate: TERMS[term.is](term) }));
     function score(row) {
       const scores = prior.slice();
-      const added = terms.map(({ columns, says }) => {
-        const said = says(row);
-        if (said !== null) said.forEach((s, k) => (scores[k] += s));
-        return { columns, said };
+      const added = terms.map(({ columns, evaluate }) => {
+        const evidence = evaluate(row);
+        if (evidence !== null) evidence.forEach((s, k) => (scores[k] += s));
+        return { columns, evidence };
       });
       const logs = logSoftmax(Math.max(...scores) === -Infinity ? fallback : scores);
       const probabilities =
@@ -308,8 +308,8 @@ const tallybayes = (() => {
       return { probabilities, prior, added };
     }
     const words = (column, row) => {
-      const term = terms.find(({ columns, says }) => columns[0] === column && says.words);
-      return term === undefined || isMissing(row[column]) ? [] : term.says.words(row);
+      const term = terms.find(({ columns, evaluate }) => columns[0] === column && evaluate.words);
+      return term === undefined || isMissing(row[column]) ? [] : term.evaluate.words(row);
     };
     return { classes: record.classes, terms: record.terms, score, words };
   }

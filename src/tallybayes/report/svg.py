@@ -76,7 +76,7 @@ def _steps(edges: Array, heights: Array, x: Any, y: Any) -> str:
 
 
 def _bars(picture: ColumnPicture, shape: Bars) -> str:
-    bars, classes = shape.most_telling(picture.prior, 8), most_frequent(picture)
+    bars, classes = shape.most_informative(picture.prior, 8), most_frequent(picture)
     thick, gap, left = (9, 8, 112) if len(classes) <= 3 else (6, 8, 112)
     top = float(bars.chance[classes].max(initial=0.0)) or 1.0
     step = thick * len(classes) + gap
@@ -89,7 +89,7 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
         )
         for i, k in enumerate(classes):
             p = float(bars.chance[k, c])
-            title = f"{picture.classes[k]}: {bars.told(p, 2)}"
+            title = f"{picture.classes[k]}: {bars.formatted(p, 2)}"
             drawn.append(
                 f'<rect class="bar k{i}" x="{left}" y="{_short(c * step + 4 + i * thick)}" '
                 f'width="{_short((WIDE - left - 44) * p / top)}" height="{thick - 1}">'
@@ -98,7 +98,7 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
             if thick >= 9:
                 at = left + (WIDE - left - 44) * p / top + 4
                 high = c * step + 12 + i * thick
-                drawn.append(f'<text class="small" x="{_short(at)}" y="{_short(high)}">{bars.told(p)}</text>')
+                drawn.append(f'<text class="small" x="{_short(at)}" y="{_short(high)}">{bars.formatted(p)}</text>')
     return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: probability by class", "".join(drawn))
 
 

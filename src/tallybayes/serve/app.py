@@ -52,14 +52,14 @@ def create_app(
     -------
     ASGI application
     """
-    alone = open_to in LOOPBACK
-    if not alone and not token:
+    is_local = open_to in LOOPBACK
+    if not is_local and not token:
         raise TallybayesError(f"listening on {open_to} lets other machines ask: set a token (--token-file)")
     if learn and not token:
         raise TallybayesError("learning over the network needs a token (--token-file)")
     store = Store(paths)
     app = Service(store)
-    app.add_middleware(Guard, token=None if alone else token, hosts=LOOPBACK if alone else None)
+    app.add_middleware(Guard, token=None if is_local else token, hosts=LOOPBACK if is_local else None)
     app.add_exception_handler(TallybayesError, refusal)
     handlers = Handlers(store, Limits(max_bytes, max_rows, body_seconds), learn, token, app.openapi)
     add_routes(app, handlers)

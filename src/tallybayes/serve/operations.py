@@ -1,4 +1,4 @@
-"""What can be done with a served model: a model and a parsed body in, a plain record out. Nothing here knows HTTP."""
+"""The operations on a served model: from a model and a parsed body to a plain record, independent of HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.metrics import score
-from tallybayes.inspection.predictions import Answers, predict_file
+from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry
@@ -72,8 +72,8 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
         source, out = Path(directory, "rows.csv"), Path(directory, "predicted.csv")
         source.write_bytes(content)
         try:
-            n_rows = predict_file(model, source, out, Answers())
-        except TallybayesError as error:  # the path of the temporary file is nobody's business
+            n_rows = predict_file(model, source, out, PredictionColumns())
+        except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
         return out.read_bytes(), n_rows
 

@@ -11,7 +11,7 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.data.columns import grown, listed, refuse_lost
-from tallybayes.data.labels import distinct, encode_labels, is_hole
+from tallybayes.data.labels import distinct, encode_labels, is_missing
 from tallybayes.data.tables import Table, TableBatch, read_table
 from tallybayes.data.targets import objects
 from tallybayes.errors import DataError
@@ -98,7 +98,7 @@ def labelled_of(
         labels = [body["label"]]
     if not isinstance(labels, list) or len(labels) != table.n_rows:
         raise DataError(f"'labels' must be a list of {table.n_rows:,}, a label for each row")
-    if any(is_hole(label) for label in labels) or not all(isinstance(label, CELLS) for label in labels):
+    if any(is_missing(label) for label in labels) or not all(isinstance(label, CELLS) for label in labels):
         raise DataError("every label must be text, a number, true or false")
     weight = body.get("weight")
     if weight is not None and (

@@ -124,7 +124,7 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
 
 
 def default_settings(tally: Tally) -> Settings:
-    """How a tally is read where nothing is said."""
+    """The default settings to read a tally with."""
     families = {name: FAMILIES[name.split(":")[0]]() for name in tally.blocks}
     if "gaussian" in families:
         families["gaussian"] = Gaussian(ignore_constants=True)
@@ -206,12 +206,12 @@ def _check_labels(model: Model) -> None:
 
 
 def _header(data: bytes) -> dict[str, Any]:
-    """What the header says of the model, checked for its version."""
+    """The header of a model file, checked for its version."""
     if len(data) < 8:
         raise ModelFileError("it is too short to be one")
     length = int.from_bytes(data[:8], "little")
     if length > min(MOST_HEADER, len(data) - 8):
-        raise ModelFileError("it is cut off, or no model file at all")
+        raise ModelFileError("it is truncated, or no model file at all")
     try:
         header = _json(data[8 : 8 + length].decode())
     except UnicodeDecodeError as error:
@@ -222,7 +222,7 @@ def _header(data: bytes) -> dict[str, Any]:
     content = _json(words[FORMAT])
     version = content.get("version") if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
-        raise ModelFileError("it does not say the version of its format")
+        raise ModelFileError("the version of its format is missing")
     if version > VERSION:
         raise ModelFileError(
             f"its format has version {version}, and this tallybayes knows versions up to {VERSION}; update tallybayes"
@@ -233,7 +233,7 @@ def _header(data: bytes) -> dict[str, Any]:
 def _json(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(found := dict(pairs)) < len(pairs):
-            raise ModelFileError("it says the same thing twice")
+            raise ModelFileError("a key of its header occurs twice")
         return found
 
     def no_number(word: str) -> Any:

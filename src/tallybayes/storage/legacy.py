@@ -25,7 +25,7 @@ GONE = {"components_per_class"}  # parameters that there are no more
 
 @dataclass(frozen=True)
 class Plan:
-    """How columns were read, before the settings alone said it."""
+    """How columns were read, in files of version 1."""
 
     families: Mapping[str, Family]
     weights: EvidenceWeights | None = None
@@ -40,7 +40,7 @@ def upgraded(model: Model, saved: Any) -> tuple[Model, Any]:
 
 
 def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
-    """The model with how it came about, from the fitted attributes that said it before."""
+    """The model with its provenance, from the fitted attributes of version 1."""
     plan, classes = fitted.get("_plan"), fitted.get("classes_")
     steps = Steps(int(fitted.get("n_iter_", 1)), bool(fitted.get("converged_", True)))
     provenance = Provenance(

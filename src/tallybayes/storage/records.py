@@ -89,7 +89,7 @@ class Decoder:
             return value
         tag = value.get(TAG)
         if not isinstance(tag, str):
-            raise ModelFileError("it holds an object that does not say what it is")
+            raise ModelFileError("it holds an object without a type")
         if tag in self.records:
             return self._record(self.records[tag], value)
         plain: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -129,7 +129,7 @@ class Decoder:
     def _array(self, value: dict[str, Any]) -> NDArray[Any]:
         name = value["name"]
         if name not in self.arrays or name in self.used:
-            raise ModelFileError(f"the array {name!r} is missing or meant twice")
+            raise ModelFileError(f"the array {name!r} is missing or used twice")
         self.used.add(name)
         return self.arrays[name].T if value.get("order") == "F" else self.arrays[name]
 
@@ -162,7 +162,7 @@ def hints_of(cls: type) -> dict[str, Any]:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a decoded value is what an annotation says.
+    """Whether a decoded value fits an annotation.
 
     Examples
     --------
@@ -203,6 +203,6 @@ def fits(value: Any, hint: Any) -> bool:
 
 @cache
 def _demanded(protocol: type) -> tuple[str, ...]:
-    """The methods and names that a protocol asks for."""
+    """The methods and names of a protocol."""
     own = {*vars(protocol), *vars(protocol).get("__annotations__", {})}
     return tuple(sorted(name for name in own if not name.startswith("_")))

@@ -75,7 +75,7 @@ def test_rare_levels_share_their_chance() -> None:
 def test_many_levels_are_put_together() -> None:
     table = {"town": [f"t{i % 40}" for i in range(400)]}
     shape = picture(NaiveBayes(classical=True).fit(table, LABELS), "town").shape
-    few = shape.most_telling(np.array([0.5, 0.5]))
+    few = shape.most_informative(np.array([0.5, 0.5]))
     assert few.levels[-1] == "29 others"
     np.testing.assert_allclose(few.chance.sum(axis=1), 1.0)
 
@@ -94,9 +94,9 @@ def test_counts_in_bins_are_their_own_histogram() -> None:
     np.testing.assert_allclose((height * np.diff(edges)).sum(axis=1), 1.0)
 
 
-def test_missing_cells_are_told() -> None:
-    holes = {"near": np.where(np.arange(400) % 4, NUMBERS["near"], np.nan)}
-    assert picture(NaiveBayes(classical=True).fit(holes, LABELS), "near").missing == pytest.approx(0.25)
+def test_missing_cells_are_given() -> None:
+    with_missing = {"near": np.where(np.arange(400) % 4, NUMBERS["near"], np.nan)}
+    assert picture(NaiveBayes(classical=True).fit(with_missing, LABELS), "near").missing == pytest.approx(0.25)
 
 
 def test_words_are_one_picture() -> None:
@@ -147,12 +147,12 @@ def test_pairs_have_a_picture() -> None:
     assert pair.shape.lift
     assert "×2.00" in str(pair)  # even: a and b come together twice as often as if they were independent
     assert "%" not in str(pair)
-    assert set(pair.shape.most_telling(pair.prior, 3).levels) < set(pair.shape.levels)  # no sum of what is no share
+    assert set(pair.shape.most_informative(pair.prior, 3).levels) < set(pair.shape.levels)  # no sum of what is no share
 
 
 def test_chances_are_read_as_shares_however_small() -> None:
     bars = Bars(("a", "b"), np.ones((2, 2)))
-    assert [bars.told(p) for p in (0.5, 0.00053, 0.0)] == ["50.0%", "0.05%", "0.0%"]
+    assert [bars.formatted(p) for p in (0.5, 0.00053, 0.0)] == ["50.0%", "0.05%", "0.0%"]
 
 
 def test_records_are_plain() -> None:

@@ -74,7 +74,7 @@ def test_a_sweep_goes_through_what_with_prior_gives(tennis: NaiveBayes) -> None:
         prior_sweep(tennis, [DAY, DAY])
 
 
-def test_weighed_models_sweep_too(penguins: tuple) -> None:
+def test_weighted_models_sweep_too(penguins: tuple) -> None:
     model, table, _ = penguins
     row = {name: values[0] for name, values in table.items()}
     sweep = prior_sweep(model, row, "Gentoo", points=5)
@@ -89,12 +89,12 @@ def test_a_learning_curve_is_that_of_models_fitted_to_so_many_rows() -> None:
     curve = learning_curve(model, (X, y), sizes=[20, 80, 160], seed=3)
     order = np.random.default_rng(3).permutation(200)
     held, order = np.sort(order[:40]), order[40:]
-    for n, judged in zip(curve.n_rows, curve.evaluations, strict=True):
+    for n, evaluation in zip(curve.n_rows, curve.evaluations, strict=True):
         rows = np.sort(order[:n])
         again = GaussianNB().fit(X[rows], y[rows]).evaluate(X[held], y[held], method="test")
-        assert float(judged.log_loss) == pytest.approx(float(again.log_loss), abs=1e-9)
+        assert float(evaluation.log_loss) == pytest.approx(float(again.log_loss), abs=1e-9)
     assert curve.n_held_out == 40
-    assert "judged on 40 rows" in str(curve)
+    assert "evaluated on 40 held-out rows" in str(curve)
     assert json.loads(json.dumps(curve.as_dict()))["n_rows"] == [20, 80, 160]
     with pytest.raises(SettingError, match="sizes must lie between"):
         learning_curve(model, (X, y), sizes=[0, 10])

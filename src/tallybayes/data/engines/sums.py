@@ -28,7 +28,7 @@ def _labels(lazy: Lazy, target: str, weight: str | None) -> list[nw.Expr]:
 def grouped(
     lazy: Lazy, target: str, weight: str | None, keys: Mapping[str, nw.Expr], complete: bool = False
 ) -> list[tuple[Any, ...]]:
-    """Rows (label, key, …, weight) of every combination that occurs; ``complete`` leaves out holes."""
+    """Rows (label, key, …, weight) of every combination that occurs; ``complete`` leaves out missing values."""
     known = [LABEL, *(keys if complete else ())]
     chosen = [*_labels(lazy, target, weight), *(x.alias(name) for name, x in keys.items())]
     present = [~nw.col(name).is_null() for name in known]
@@ -75,7 +75,7 @@ def sums_of(
 
     Rows of weight zero are no rows.
     """
-    answer: dict[Level | None, tuple[float, dict[str, Array]]] = {}
+    result: dict[Level | None, tuple[float, dict[str, Array]]] = {}
     # Of very long questions Spark makes code that Java will not compile.
     step = MOST_ON_SPARK if lazy.is_spark else max(len(columns), 1)
     for first in range(0, max(len(columns), 1), step):
@@ -87,8 +87,8 @@ def sums_of(
             one = "{}_1" if weight is not None else "{}"
             fields = ("{}_0", one, "{}_2", "{}_low", "{}_high")
             by_name = {name: np.array([float(found[field.format(name)]) for field in fields]) for name in some}
-            answer[label] = total, {**answer.get(label, (0.0, {}))[1], **by_name}
-    return answer
+            result[label] = total, {**result.get(label, (0.0, {}))[1], **by_name}
+    return result
 
 
 def _question(

@@ -1,4 +1,4 @@
-"""A look at all columns of a table in an engine."""
+"""The survey of all columns of a table in an engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level, in_order, plural
 from tallybayes.data.engines.sums import centred, level_sums, sums_of
 from tallybayes.data.engines.table import Lazy
-from tallybayes.data.files import LOOK
+from tallybayes.data.files import FIRST
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
 from tallybayes.errors import DataError
 
@@ -25,16 +25,16 @@ def survey_lazy(lazy: Lazy, target: str, modes: Mapping[str, Mode], unlabelled: 
     levels = [name for name, mode in modes.items() if mode == "levels" and name not in numbers]
     others = [name for name in modes if name not in numbers and name not in levels]
     expressions = {name: lazy.number(name) for name in numbers}
-    # Of all others only holes are counted.
+    # Of all others only missing values are counted.
     expressions |= {name: nw.when(~nw.col(name).is_null()).then(lazy.lit(0.0)) for name in others}
     centre = centres(lazy, {name: name for name in numbers})
     asked = {f"tb_{j}": (x, centre.get(name, 0.0)) for j, (name, x) in enumerate(expressions.items())}
     found = sums_of(lazy, asked, target, None)
-    holes = int(found.get(None, (0.0, {}))[0])
-    refuse_unlabelled(holes, unlabelled, lazy.name, target)
+    unknown = int(found.get(None, (0.0, {}))[0])
+    refuse_unlabelled(unknown, unlabelled, lazy.name, target)
     classes = in_order(label for label in found if label is not None)
     if not classes:
-        raise DataError(f"{lazy.name} has no row with a label" if holes else f"{lazy.name} has no rows")
+        raise DataError(f"{lazy.name} has no row with a label" if unknown else f"{lazy.name} has no rows")
     class_weight = np.array([found[k][0] for k in classes])
     n_rows = int(class_weight.sum())
     if len(classes) > max(1000, n_rows // 2):
@@ -50,13 +50,13 @@ def survey_lazy(lazy: Lazy, target: str, modes: Mapping[str, Mode], unlabelled: 
         seen[name] = _of_truth(one) if _counts_truth(lazy, name, modes[name]) else one
     for name, rows in level_sums(lazy, levels, target).items():
         seen[name] = _of_levels(lazy, name, rows, classes)
-    return Survey(classes, class_weight, {name: seen[name] for name in modes}, holes)
+    return Survey(classes, class_weight, {name: seen[name] for name in modes}, unknown)
 
 
 def centres(lazy: Lazy, columns: Mapping[str, str], logs: bool = False) -> dict[str, float]:
-    """A value amid the numbers (or their logs) of each column, from the first rows: by key, for the column it names."""
+    """A central value of the numbers (or their logs) of each column, from the first rows: by key, for the column."""
     names = list(dict.fromkeys(columns.values()))
-    table = lazy.first(LOOK // 8, names) if names else None  # to be amid them a few will do
+    table = lazy.first(FIRST // 8, names) if names else None  # a few are enough for a central value
     found = {}
     for key, name in columns.items():
         assert table is not None

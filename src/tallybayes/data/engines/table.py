@@ -12,7 +12,7 @@ import narwhals as nw
 
 from tallybayes.data.engines.question import Question, asked_by_partition
 from tallybayes.data.files import BATCH
-from tallybayes.data.labels import is_hole
+from tallybayes.data.labels import is_missing
 from tallybayes.data.survey import Seen
 from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
@@ -93,17 +93,17 @@ class Lazy:
         except (TallybayesError, KeyboardInterrupt):
             raise
         except Exception as error:
-            said = " ".join(str(error).split())[:400]
-            raise DataError(f"{self.name} could not be counted: {said or type(error).__name__}") from error
+            message = " ".join(str(error).split())[:400]
+            raise DataError(f"{self.name} could not be counted: {message or type(error).__name__}") from error
 
     def ask(self, question: Question) -> list[tuple[Any, ...]]:
-        """The answer to a question, a row for every combination of its keys."""
+        """The result of a question, a row for every combination of its keys."""
         with self.errors():
             if self.engine == "dask":
                 found = asked_by_partition(nw.to_native(self.frame), question)
             else:
                 found = question(self.frame).collect()
-            return [tuple(None if is_hole(cell) else cell for cell in row) for row in found.iter_rows()]
+            return [tuple(None if is_missing(cell) else cell for cell in row) for row in found.iter_rows()]
 
     def lit(self, number: float) -> nw.Expr:
         """A number that is a float: to PostgreSQL 1.0 is a decimal, whatever Ibis thinks of it."""
@@ -114,14 +114,14 @@ class Lazy:
         return nw.when(condition).then(self.lit(1.0)).otherwise(self.lit(0.0))
 
     def number(self, name: str) -> nw.Expr:
-        """A column as floats; NaN is a hole."""
+        """A column as floats; NaN is a missing value."""
         column = nw.col(name)
         if self.schema[name] == nw.Boolean and self.engine == "ibis":  # PostgreSQL does not cast true to one
             column = nw.when(~column.is_null()).then(self.flag(column))
         x = column.cast(nw.Float64)
         # SQLite, of all engines, has neither NaN nor a word for it.
-        tells = self.schema[name].is_float() and not self._is_sqlite
-        return nw.when(~x.is_nan()).then(x) if tells else x
+        has_nan = self.schema[name].is_float() and not self._is_sqlite
+        return nw.when(~x.is_nan()).then(x) if has_nan else x
 
     def value(self, name: str) -> nw.Expr:
         """A column as levels or labels: text, numbers, true or false."""

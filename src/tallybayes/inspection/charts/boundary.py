@@ -1,4 +1,4 @@
-"""Where one class gives way to another, over two columns of numbers."""
+"""Decision boundaries over two columns of numbers."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Boundary:
         letters = letters if len(set(letters)) == len(letters) else [chr(97 + k % 26) for k in range(len(letters))]
         lines = ["".join(letters[k] for k in row) for row in rows]
         key = ", ".join(f"{sign} {label}" for sign, label in zip(letters, self.classes, strict=True))
-        told = f"{self.columns[1]} against {self.columns[0]}; {key}"
+        lines.append(f"{self.columns[1]} against {self.columns[0]}; {key}")
         if self.line is not None:
             (w0, w1), b = self.line
-            told += f"\n{w0:+.4g}·{self.columns[0]} {w1:+.4g}·{self.columns[1]} {b:+.4g} = 0"
-        return "\n".join([*lines, told])
+            lines.append(f"{w0:+.4g}·{self.columns[0]} {w1:+.4g}·{self.columns[1]} {b:+.4g} = 0")
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -75,7 +75,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     ----------
     model : Model or estimator
     columns : two column names, optional
-        The two most telling numbers if not given.
+        The two most informative numbers if not given.
     data : table, Rows or (X, y), optional
         Rows that the grid is to reach over.
     points : int
@@ -140,7 +140,7 @@ def _normals(model: Model, first: str, second: str) -> tuple[Array | None, Array
 def _line(model: Model, first: str, second: str) -> tuple[Array, float] | None:
     """w and b where the log odds of two classes are linear in both columns, read off three points of the plane.
 
-    Three points fix a plane; a fourth, far off, tells whether there is one.
+    Three points fix a plane; a fourth, far off, shows whether there is one.
     """
     mean, covariance = _normals(model, first, second)
     if model.n_classes != 2 or mean is None or covariance is None:

@@ -1,6 +1,6 @@
-"""What a model believes of each column, class by class: densities of numbers, chances of levels, telling words.
+"""The distribution of each column by class: densities of numbers, probabilities of levels, informative words.
 
-Columns are ranked by mutual information, how much knowing the value tells of the class on average:
+Columns are ranked by the mutual information of value and class:
 I(x; y) = Σ_k P(k) Σ_x P(x | k) log [P(x | k) / P(x)], in nats. It is that of the model, not of any rows.
 """
 
@@ -23,7 +23,7 @@ from tallybayes.inspection.charts.shapes import MOST_BARS, Bars, ColumnPicture, 
 
 
 def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None = None) -> tuple[ColumnPicture, ...]:
-    """What the model believes of each column, the most telling first.
+    """The distribution of each column by class, the most informative columns first.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None 
     >>> [picture.column for picture in pictures]
     ['humidity', 'outlook', 'wind', 'temperature']
     >>> print(pictures[2])
-    wind: categorical, tells 0.020 nats
+    wind: categorical, mutual information 0.020 nats
                    no      yes
       strong   57.14%   36.36%
       weak     42.86%   63.64%
@@ -94,7 +94,7 @@ def _missing(model: Model, name: str, j: int) -> float:
 def _coded(
     model: Model, name: str, places: Sequence[int], prior: Array
 ) -> Iterator[tuple[int, tuple[float, Curves | Bars]]]:
-    """Chances of levels and bins, and how much likelier than by themselves the combinations of pairs are."""
+    """Probabilities of levels and bins, and the lift of the combinations of pairs."""
     params, block = model.parameters[name], model.tally.blocks[name]
     for j in places:
         column, logs = model.schema.columns[block.columns[j]], params.of_column(j)
@@ -109,7 +109,7 @@ def _coded(
 
 
 def _gain(count: Array, lift: Array, prior: Array, n_right: int) -> float:
-    """How much likelier the classes of a pair's rows become when the two columns are also taken together, in nats."""
+    """The gain in mean log posterior by taking two columns together, in nats."""
     total = float(count.sum())
     if not total > 0:
         return 0.0
@@ -128,13 +128,13 @@ def _names(column: Column) -> tuple[str, ...]:
         left, right = (_names(part) for part in column.parts)
         return tuple(f"{a}, {b}" for a in left for b in right)
     if column.edges is not None:
-        cuts = [f"{edge:g}" for edge in column.edges]
-        return (f"< {cuts[0]}", *(f"{a} – {b}" for a, b in pairwise(cuts)), f"≥ {cuts[-1]}")
+        edges = [f"{edge:g}" for edge in column.edges]
+        return (f"< {edges[0]}", *(f"{a} – {b}" for a, b in pairwise(edges)), f"≥ {edges[-1]}")
     return tuple("(missing)" if level is None else str(level) for level in column.levels or ())
 
 
 def _binned(column: Column, chance: Array, summary: Summary, j: int) -> Curves | Bars:
-    """Chances of bins as densities, with the counts themselves as the histogram."""
+    """Probabilities of bins as densities, with the counts themselves as the histogram."""
     edges = np.array(column.edges)
     if len(edges) < 2:
         return Bars(_names(column) if len(edges) else ("any number",), chance)
@@ -159,7 +159,7 @@ def _words(model: Model, name: str, params: Any, prior: Array) -> ColumnPicture:
 
 
 def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
-    """The words of a column of text that tell most, by their shares of all words, half a word for what was not seen."""
+    """The most informative words of a column of text, by their shares of all words, each with a count of ½ more."""
     column, summary = model.texts[name], model.tally.blocks[name].summary
     arrays = summary.arrays()
     chance = arrays["count"] + 0.5
@@ -172,5 +172,5 @@ def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
     weights = {} if model.settings.weights is None else model.settings.weights.columns
     shape = Bars(words, chance[:, most], words=True)
     family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
-    told = float(each.sum())
-    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, told, weight, missing, shape)
+    information = float(each.sum())
+    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, information, weight, missing, shape)

@@ -41,7 +41,7 @@ class Nomogram:
     ----------
     label, against : class
     prior : float
-        Log odds before any column is looked at.
+        Log odds before any evidence.
     lines : tuple of Line
         The columns, that with the widest line first.
     unit : float
@@ -71,11 +71,11 @@ class Nomogram:
         return (self.temperature * math.log(probability / (1.0 - probability)) - self.prior) / self.unit
 
     def __str__(self) -> str:
-        lines = [f"points for {self.label} rather than {self.against}"]
+        lines = [f"points for {self.label} against {self.against}"]
         wide = max((len(line.column) for line in self.lines), default=0)
         for line in self.lines:
-            told = ", ".join(f"{v} {self.points(o):+.0f}" for v, o in zip(line.values, line.log_odds, strict=True))
-            lines.append(f"  {line.column:{wide}}  {told}")
+            values = ", ".join(f"{v} {self.points(o):+.0f}" for v, o in zip(line.values, line.log_odds, strict=True))
+            lines.append(f"  {line.column:{wide}}  {values}")
         marks = ", ".join(f"{self.sum_for(p):+.0f} is {p:g}" for p in SCALE)
         return "\n".join([*lines, f"  {'sum':{wide}}  {marks}"])
 
@@ -95,15 +95,15 @@ class Nomogram:
 
 
 def nomogram(model: Any, label: Level | None = None, against: Level | None = None, most: int = 12) -> Nomogram:
-    """The points of every value of the most telling columns.
+    """The points of every value of the most informative columns.
 
     Parameters
     ----------
     model : Model or estimator
     label : class, optional
-        What the points speak for; the last class if not given.
+        The class that the points are for; the last class if not given.
     against : class, optional
-        What it is compared with; the commonest other class if not given.
+        The class it is compared with; the most frequent other class if not given.
     most : int
         Columns to show, those with the widest lines.
 
@@ -116,7 +116,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     >>> from tallybayes import NaiveBayes, datasets
     >>> chart = nomogram(NaiveBayes(classical=True).fit(datasets.tennis(), target="play"))
     >>> print(chart)
-    points for yes rather than no
+    points for yes against no
       outlook      overcast +100, rainy -10, sunny -58
       humidity     high -56, normal +67
       wind         strong -38, weak +33
@@ -130,7 +130,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to compare")
     if any(map(model.is_document, model.tally.blocks)):
-        raise DataError("a bag of words has a line for every word: too many to draw; see hallmarks or features")
+        raise DataError("a bag of words has a line for every word: too many to draw; see class_profiles or features")
     mine = len(classes) - 1 if label is None else place_of(model, label)
     others = np.where(np.arange(len(classes)) == mine, -1.0, model.tally.class_weight)
     theirs = int(others.argmax()) if against is None else place_of(model, against)
@@ -157,7 +157,7 @@ def _line(picture: ColumnPicture, mine: int, theirs: int) -> Line:
     if isinstance(shape, Bars):
         chance = shape.chance
         names: tuple[str, ...] = shape.levels
-        if len(names) > MOST_VALUES:  # the two ends and what tells most
+        if len(names) > MOST_VALUES:  # the two ends and the most informative ones
             odds = _odds(chance, mine, theirs)
             kept = np.sort(np.argsort(-np.abs(odds) * (chance[mine] + chance[theirs]), kind="stable")[:MOST_VALUES])
             chance, names = chance[:, kept], tuple(names[c] for c in kept)

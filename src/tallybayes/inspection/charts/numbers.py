@@ -1,4 +1,4 @@
-"""Curves of numbers that are scored by a formula, and how much they tell of the class."""
+"""Density curves of numbers and their mutual information with the class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_COUNT = 200  # largest number of events that a picture goes up to
 def numbers_of(
     model: Model, name: str, places: Sequence[int], batch: Batch | None, prior: Array
 ) -> Iterator[tuple[int, tuple[float, Curves | Bars]]]:
-    """Curves of the columns of a block that are scored by a formula, and how much each tells of the class."""
+    """Density curves of the columns of a block, and the mutual information of each with the class."""
     family, params = model.settings.families[name], model.parameters[name]
     draws, share = _draws(family, params, model.n_classes, len(model.tally.blocks[name].columns))
     information = _information(lambda x: family.marginals(params, x), draws, share, prior)
@@ -57,7 +57,7 @@ def _draws(family: Family, params: Any, n_classes: int, d: int) -> tuple[Array, 
 
 
 def _bars(family: Family, params: Any, places: Sequence[int], top: Array) -> Iterator[Bars]:
-    """Chances of the counts 0, 1, …, up to the top (d,) of each column."""
+    """Probabilities of the counts 0, 1, …, up to the top (d,) of each column."""
     grid = np.minimum(np.arange(int(top.max()) + 1.0)[:, None], top)
     logs = family.marginals(params, grid)  # (m, K, d)
     for j in places:

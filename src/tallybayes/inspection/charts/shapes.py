@@ -1,4 +1,4 @@
-"""What a column's picture is made of: curves of numbers, bars of levels and words, and how much the column tells."""
+"""The records of the picture of a column: curves of numbers, bars of levels and words, and mutual information."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Curves:
     stepped : bool
         Whether ``density[:, i]`` holds from ``points[i]`` to ``points[i + 1]``.
     spike : ndarray of shape (K,), optional
-        Probability of exactly zero, where that is told apart.
+        Probability of exactly zero, where that is separate.
     histogram : tuple of ndarray, optional
         Edges (b + 1,) and density (K, b) of the rows themselves.
     """
@@ -38,20 +38,20 @@ class Curves:
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "points": listed(self.points),
             "density": listed(self.density),
             "stepped": self.stepped,
             "spike": None if self.spike is None else listed(self.spike),
         }
         if self.histogram is not None:
-            told["histogram"] = {"edges": listed(self.histogram[0]), "density": listed(self.histogram[1])}
-        return told
+            record["histogram"] = {"edges": listed(self.histogram[0]), "density": listed(self.histogram[1])}
+        return record
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Chances of levels, counts or words.
+    """Probabilities of levels, counts or words.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Bars:
     chance : ndarray of shape (K, C)
         P(level | class).
     words : bool
-        Whether these are words of one bag, whose chances are shares of all words.
+        Whether these are words of one bag, whose probabilities are shares of all words.
     lift : bool
         Whether these are pairs of levels, and ``chance`` how many times as often they come together as they would if
         the two columns had nothing to do with each other.
@@ -70,14 +70,14 @@ class Bars:
     words: bool = False
     lift: bool = False
 
-    def told(self, chance: float, digits: int = 1) -> str:
-        """A chance as it is read."""
+    def formatted(self, chance: float, digits: int = 1) -> str:
+        """A probability or a lift as text."""
         if self.lift:
             return f"×{chance:.2f}" if chance < 10.0 else f"×{chance:.0f}"
         return f"{chance:.{digits}%}" if chance >= 0.001 or not chance else f"{100 * chance:.1g}%"
 
-    def most_telling(self, prior: Array, most: int = MOST_BARS) -> Bars:
-        """The levels that tell most, in their order, the rest put together."""
+    def most_informative(self, prior: Array, most: int = MOST_BARS) -> Bars:
+        """The most informative levels, in their order, the rest put together."""
         if len(self.levels) <= most:
             return self
         apart = self.words or self.lift  # these have no sum that means anything
@@ -97,7 +97,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class ColumnPicture:
-    """What a model believes of one column.
+    """The distribution of one column by class.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ColumnPicture:
     information : float
         Mutual information of value and class, in nats; of a bag of words, that of one word.
     weight : float
-        How much of its evidence is believed.
+        The weight of its evidence.
     missing : float
         Share of the rows in which it has no value.
     shape : Curves or Bars
@@ -131,7 +131,7 @@ class ColumnPicture:
     def __str__(self) -> str:
         missing = f", {self.missing:.1%} missing" if self.missing > 0 else ""
         weight = "" if self.weight == 1.0 else f", weight {self.weight:.2f}"
-        lines = [f"{self.column}: {self.family}, tells {self.information:.3f} nats{weight}{missing}"]
+        lines = [f"{self.column}: {self.family}, mutual information {self.information:.3f} nats{weight}{missing}"]
         wide = max(len(str(label)) for label in self.classes)
         if isinstance(self.shape, Curves):
             curves = self.shape
@@ -144,12 +144,12 @@ class ColumnPicture:
             ends = f"{curves.points[0]:.4g}", f"{curves.points[-1]:.4g}"
             lines.append(f"  {'':{wide}} {ends[0]}{ends[1]:>{max(1, shown.shape[1] - len(ends[0]))}}")
             return "\n".join(lines)
-        bars = self.shape.most_telling(self.prior)
+        bars = self.shape.most_informative(self.prior)
         name = min(max(map(len, bars.levels), default=0), 30)
         lines.append(f"  {'':{name}} " + " ".join(f"{label!s:>8.8}" for label in self.classes))
         for c, level in enumerate(bars.levels):
             lines.append(
-                f"  {level:{name}.{name}} " + " ".join(f"{bars.told(p, 2):>8}" for p in bars.chance[:, c].tolist())
+                f"  {level:{name}.{name}} " + " ".join(f"{bars.formatted(p, 2):>8}" for p in bars.chance[:, c].tolist())
             )
         return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What changes as one thing changes: the posterior with the prior, accuracy with the rows, likelihood by step."""
+"""Sweeps: the posterior by the prior, accuracy by the number of rows, likelihood by EM step."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PriorSweep:
 
 
 def prior_sweep(model: Any, row: Any, label: Level | None = None, points: int = 201) -> PriorSweep:
-    """How much the posterior of a row hangs on the prior.
+    """How much the posterior of a row depends on the prior.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _posterior(model: Model, joint: Array) -> Array:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """How good the model is after so many rows, on rows that it never sees."""
+    """Performance on held-out rows by the number of training rows."""
 
     n_rows: tuple[int, ...]
     evaluations: tuple[Evaluation, ...]  # on the held-out rows
@@ -137,7 +137,7 @@ class LearningCurve:
 
     def __str__(self) -> str:
         lines = [
-            f"judged on {plural(self.n_held_out, 'row')} held out",
+            f"evaluated on {plural(self.n_held_out, 'held-out row')}",
             f"{'rows':>10} {'accuracy':>9} {'log loss':>9}",
         ]
         for n, a, loss in zip(self.n_rows, self.accuracy, self.log_loss, strict=True):
@@ -157,7 +157,7 @@ class LearningCurve:
 def learning_curve(
     model: Any, data: Any, *, test: Any = None, sizes: Sequence[int] | None = None, seed: int = 0
 ) -> LearningCurve:
-    """How the model grows with its rows: every row is counted once and the tallies are merged, nothing is refitted.
+    """Performance by the number of training rows; tallies are merged, nothing is refitted.
 
     How columns are read, and weights and calibration, stay as they are in the model.
 
@@ -165,11 +165,11 @@ def learning_curve(
     ----------
     model : Model or estimator
     data : Rows or (X, y)
-        Labelled rows, or ``(X, y)`` for an estimator; a fifth is held out to judge by.
+        Labelled rows, or ``(X, y)`` for an estimator; a fifth is held out as the test set.
     test : Rows or (X, y), optional
-        Labelled rows to judge by instead.
+        Labelled rows of a test set instead.
     sizes : sequence of int, optional
-        After how many rows to judge; doubling from 10 if not given.
+        Numbers of training rows to evaluate after; doubling from 10 if not given.
     seed : int
         The order in which rows come.
 

@@ -1,9 +1,9 @@
-"""Why a prediction is what it is: the evidence of each column, and the sum worked out as in a lecture.
+"""Explanations of predictions and of classes.
 
 =============  ==========================================================
-`evidence`     what each column says for one prediction
-`words`        what the words of a text say, one by one
-`marks`        what marks each class, whatever the row
+`evidence`     the evidence of each column for one prediction
+`words`        the evidence of the words of a text
+`profiles`     the values and words that are typical of each class
 `by_hand`      a prediction worked out in fractions of counts
 =============  ==========================================================
 """
@@ -11,7 +11,7 @@
 from tallybayes.inspection.explain._values import chance, shown
 from tallybayes.inspection.explain.by_hand import Factor, Ratio, Step, Worked, level_ratios, prior_ratios, steps, worked
 from tallybayes.inspection.explain.evidence import Evidence, Explanation, explain, strongest
-from tallybayes.inspection.explain.marks import Hallmark, TopWord, hallmarks, top_words
+from tallybayes.inspection.explain.profiles import ProfileEntry, TopWord, class_profiles, top_words
 from tallybayes.inspection.explain.words import FAINT, Word, Words, marked_html
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "Evidence",
     "Explanation",
     "Factor",
-    "Hallmark",
+    "ProfileEntry",
     "Ratio",
     "Step",
     "TopWord",
@@ -27,8 +27,8 @@ __all__ = [
     "Words",
     "Worked",
     "chance",
+    "class_profiles",
     "explain",
-    "hallmarks",
     "level_ratios",
     "marked_html",
     "prior_ratios",

@@ -44,28 +44,27 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
     tuple of Step
         Their logs add up to the log joint.
     """
-    said = model.contributions(batch)[0]
+    evidence = model.contributions(batch)[0]
     weights = model.settings.weights
-    believed = 1.0 if weights is None else weights.prior
-    ratios = tuple(_raised(str(p), believed) for p in prior_ratios(model))
+    ratios = tuple(_raised(str(p), 1.0 if weights is None else weights.prior) for p in prior_ratios(model))
     prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))
-    worked_out = [prior]
+    found = [prior]
     for name, block in model.tally.blocks.items():
         for j, p in enumerate(block.columns):
             column = model.schema.columns[p]
             value = value_of(column, values)
-            if value is None and not said[:, p].any():
+            if value is None and not evidence[:, p].any():
                 continue
-            logs = tuple(said[:, p].tolist())
+            logs = tuple(evidence[:, p].tolist())
             weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
             plain = tuple(log / weight for log in logs) if weight else logs
             factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
-            worked_out.append(Step(f"{column.name} = {shown(value)}", factors, logs))
-    return tuple(worked_out)
+            found.append(Step(f"{column.name} = {shown(value)}", factors, logs))
+    return tuple(found)
 
 
 def _raised(factor: str, weight: float) -> str:
-    """How a factor that is not believed as it is, is written."""
+    """A factor to the power of its weight, as it is written."""
     return factor if weight == 1.0 else f"{f'({factor})' if '/' in factor else factor}^{weight:.3g}"
 
 

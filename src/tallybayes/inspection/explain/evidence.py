@@ -22,14 +22,14 @@ MOST_WORDS = 10  # of a text, that are listed
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one column says: log P(value | label) − log P(value | against), in nats."""
+    """The evidence of one column: log P(value | label) − log P(value | against), in nats."""
 
     column: str
     value: Any
     log_odds: float
     pair: bool = False  # two columns together
     words: Words | None = None  # of a text
-    unseen: bool = False  # a level that was never learned, and says nothing
+    unseen: bool = False  # an unseen category, which is no evidence
 
     @property
     def what(self) -> str:
@@ -39,7 +39,7 @@ class Evidence:
         return f"{self.column} = {shown(self.value)}{' (never seen)' if self.unseen else ''}"
 
     def lines(self) -> list[tuple[str, float]]:
-        """What is shown of it: the whole, and for a text its strongest words."""
+        """The lines to print: the column, and for a text its strongest words."""
         found = [(self.what, self.log_odds)]
         if self.words is None:
             return found
@@ -51,7 +51,7 @@ class Evidence:
                 (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
             )
         if self.words.absent:
-            found.append(("  words that are not there", self.words.absent))
+            found.append(("  absent words", self.words.absent))
         return found
 
 
@@ -75,10 +75,18 @@ class Explanation:
         beside = "next" if ranked == [self.label, self.against] else "compared with"
         return f"{self.label}: {percent(self.posterior[self.label])} ({beside}: {self.against})"
 
+    @property
+    def _lines(self) -> list[tuple[str, float]]:
+        known = [e for e in self.evidence if e.value is not None or e.log_odds]
+        return [("prior", self.prior), *(line for e in known for line in e.lines())]
+
+    @property
+    def _missing(self) -> str:
+        names = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
+        return f"missing: {', '.join(names)}" if names else ""
+
     def __str__(self) -> str:
-        told = [e for e in self.evidence if e.value is not None or e.log_odds]
-        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
-        parts = [("prior", self.prior), *(line for e in told for line in e.lines())]
+        parts = self._lines
         wide = max(len(name) for name, _ in parts)
         largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
         lines = [self._head]
@@ -86,18 +94,16 @@ class Explanation:
             size = round(20 * min(1.0, abs(amount) / largest))
             lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
         lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
-        return "\n".join(lines + ([f"  no value: {', '.join(silent)}"] if silent else []))
+        return "\n".join(lines + ([f"  {self._missing}"] if self._missing else []))
 
     def _repr_html_(self) -> str:
-        told = [e for e in self.evidence if e.value is not None or e.log_odds]
         rows = "".join(
             f"<tr><td>{escape(name).replace('  ', '&emsp;')}<td style='text-align:right'>{amount + 0.0:+.3f}"
-            for name, amount in [("prior", self.prior), *(line for e in told for line in e.lines())]
+            for name, amount in self._lines
         )
         texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
         total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
-        silent = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
-        missing = f"<p>no value: {escape(', '.join(silent))}</p>" if silent else ""
+        missing = f"<p>{escape(self._missing)}</p>" if self._missing else ""
         return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{missing}{texts}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -143,12 +149,11 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
     other = int(ranked[1]) if against is None else classes.index(against)
     words = {
-        name: words_of(model, batch, name, values, best, other)
-        for name in model.tally.blocks
-        if name in model.texts and values.get(model.texts[name].name) is not None
+        text.name: words_of(model, batch, block, values, best, other)
+        for block, text in model.texts.items()
+        if values.get(text.name) is not None
     }
-    said = {model.texts[name].name: each for name, each in words.items()}
-    evidence = strongest(model.schema, values, parts[best], parts[other], said)
+    evidence = strongest(model.schema, values, parts[best], parts[other], words)
     prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
@@ -163,14 +168,13 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
 def strongest(
     schema: Schema, values: Mapping[str, Any], mine: Array, theirs: Array, words: Mapping[str, Words] | None = None
 ) -> tuple[Evidence, ...]:
-    """What each column says for one class against another, by its log probabilities (D,); the strongest first."""
-    said = words or {}
-    evidence = []
+    """The evidence of each column for one class against another, by its log probabilities (D,); strongest first."""
+    words, evidence = words or {}, []
     for d, c in enumerate(schema.columns):
         if c.kind != "ignored":
             value, odds = value_of(c, values), difference(mine[d], theirs[d])
             unseen = c.kind == "category" and not odds and value is not None and value not in (c.levels or ())
-            evidence.append(Evidence(c.name, value, odds, c.parts is not None, said.get(c.name), unseen))
+            evidence.append(Evidence(c.name, value, odds, c.parts is not None, words.get(c.name), unseen))
     return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
 
 

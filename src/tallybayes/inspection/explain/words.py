@@ -1,4 +1,4 @@
-"""What the words of a text say, one by one."""
+"""The evidence of the single words of a text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pieces = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Word:
-    """What one word of a text says, all its occurrences together."""
+    """The evidence of one word of a text, all its occurrences together."""
 
     word: str
     times: int
@@ -35,11 +35,11 @@ class Word:
 
 @dataclass(frozen=True)
 class Words:
-    """What the words of a text say; with ``absent`` they add up to the evidence of the column."""
+    """The evidence of the words of a text; with ``absent`` they add up to that of the column."""
 
     words: tuple[Word, ...]  # those that are known, strongest first
     unknown: int  # different words that were never learned: no evidence
-    absent: float  # what speaks by not being there, with Bernoulli words
+    absent: float  # evidence of the words that do not occur, with Bernoulli words
     pieces: Pieces  # the text in pieces, each with its share of the evidence; none if very long
 
     def __str__(self) -> str:
@@ -60,21 +60,19 @@ class Words:
 
 
 def words_of(model: Model, batch: Rows, block: str, values: Mapping[str, Any], mine: int, theirs: int) -> Words:
-    """What the words of a text say for one class against another."""
+    """The evidence of the words of a text for one class against another."""
     column = model.texts[block]
     assert column.tokens is not None
-    places, said, nothing = _words_said(model, batch, block)
-    odds = {int(p): difference(w[mine], w[theirs]) for p, w in zip(places, said, strict=True)}
+    places, scores, nothing = _word_scores(model, batch, block)
+    odds = {int(p): difference(w[mine], w[theirs]) for p, w in zip(places, scores, strict=True)}
     spans = column.tokens.spans(values[column.name])
-    times: dict[str, int] = {}
-    for token, _, _, _ in spans:
-        times[token] = times.get(token, 0) + 1
+    times = Counter(token for token, _, _, _ in spans)
     if isinstance(column.levels, Vocabulary):
         known = sorted(times)
         place = dict(zip(known, Vocabulary.of(known).places_in(column.levels).tolist(), strict=True))
     else:
         place = {token: column.tokens.place(token) for token in times}
-    # Words of one hash are one thing: what it says is shared among them.
+    # Words of one hash are one feature, whose evidence is shared among them.
     sharing = Counter(place[token] for token, _, _, _ in spans)
     each = {token: odds[p] / sharing[p] for token, p in place.items() if p in odds}
     found = [Word(token, times[token], amount * times[token]) for token, amount in each.items()]
@@ -83,18 +81,18 @@ def words_of(model: Model, batch: Rows, block: str, values: Mapping[str, Any], m
     return Words(ranked, len(times) - len(each), absent, _pieces(values[column.name], spans, each))
 
 
-def _words_said(model: Model, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
-    """The known words of the one text of a block, what each says (m, K), and what a text without them says (K,)."""
+def _word_scores(model: Model, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:
+    """The known words of the one text of a block, their scores (m, K), and the score (K,) of an empty text."""
     x: Any = model.words.of_known(name, batch.rows(0, 1).blocks[name].x)
     family, params, m = model.settings.families[name], model.scoring[name], len(x.column)
     nothing = family.log_prob(params, Csr(x.data[:0], x.column[:0], np.zeros(2, x.start.dtype), x.n_columns))[0]
-    alone = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
+    single = Csr(x.data, x.column, np.arange(m + 1, dtype=x.start.dtype), x.n_columns)
     places = model.words.known[name][x.column] if name in model.words.known else x.column
-    return places, family.log_prob(params, alone) - nothing, nothing
+    return places, family.log_prob(params, single) - nothing, nothing
 
 
 def _pieces(text: str, spans: Sequence[tuple[str, int, int, int]], each: Mapping[str, float]) -> Pieces:
-    """The text cut at its words, with what the tokens that a word is part of say, shared among their words."""
+    """The text split into words, each with its share of the evidence of the tokens that it is part of."""
     if len(text) > LONGEST_MARKED:
         return ()
     words: list[tuple[int, int]] = []
@@ -108,15 +106,15 @@ def _pieces(text: str, spans: Sequence[tuple[str, int, int, int]], each: Mapping
             amount[i] += each.get(token, 0.0) / len(part)
     pieces: list[tuple[str, float]] = []
     at = 0
-    for (first, last), said in zip(words, amount, strict=True):
+    for (first, last), share in zip(words, amount, strict=True):
         pieces += [(text[at:first], 0.0)] if first > at else []
-        pieces.append((text[first:last], said))
+        pieces.append((text[first:last], share))
         at = last
     return (*pieces, (text[at:], 0.0)) if at < len(text) else tuple(pieces)
 
 
 def marked_html(pieces: Sequence[tuple[str, float]]) -> str:
-    """A text with what speaks for the class on green and what speaks against it on red, the stronger the deeper."""
+    """A text with evidence for the class on green and evidence against it on red, the stronger the deeper."""
     largest = max((abs(amount) for _, amount in pieces if math.isfinite(amount)), default=0.0) or 1.0
     shown = []
     for text, amount in pieces:

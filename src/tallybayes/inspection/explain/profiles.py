@@ -1,4 +1,4 @@
-"""What marks a class: the values and the words that are commoner in it than in the others."""
+"""Class profiles: the values and the words that are more frequent in a class than in the others."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from tallybayes.inspection.explain._values import shown
 
 
 @dataclass(frozen=True)
-class Hallmark:
-    """A value that is commoner in one class than in the others, and how much knowing it tells, in nats."""
+class ProfileEntry:
+    """A value that is more frequent in one class than in the others, and its information, in nats."""
 
     column: str
     text: str
     strength: float
 
 
-def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
-    """What marks each class: its share of the divergence of P(value | class) from P(value | other classes).
+def class_profiles(model: Model, most: int = 5) -> dict[Level, tuple[ProfileEntry, ...]]:
+    """The values typical of each class, by their share of the divergence of P(value | class) from the other classes.
 
     Parameters
     ----------
     model : Model
     most : int
-        Marks of each class, the strongest first.
+        Entries of each class, the strongest first.
 
     Returns
     -------
-    dict of class to tuple of Hallmark
+    dict of class to tuple of ProfileEntry
     """
-    found: dict[Level, list[Hallmark]] = {label: [] for label in model.schema.classes}
+    found: dict[Level, list[ProfileEntry]] = {label: [] for label in model.schema.classes}
     if model.n_classes < 2:
         return dict.fromkeys(found, ())
     for name, block in model.generative.tally.blocks.items():
         if name in model.texts:
             for label in found if isinstance(model.texts[name].levels, Vocabulary) else ():
-                marks = top_words(model, label, most, model.texts[name].name)
-                found[label] += [Hallmark(mark.column, str(mark), mark.strength) for mark in marks]
+                words = top_words(model, label, most, model.texts[name].name)
+                found[label] += [ProfileEntry(word.column, str(word), word.strength) for word in words]
             continue
         for j, p in enumerate(block.columns):
             column, one = model.schema.columns[p], block.summary.select(np.array([j], dtype=np.intp))
@@ -61,26 +61,26 @@ def hallmarks(model: Model, most: int = 5) -> dict[Level, tuple[Hallmark, ...]]:
                 elif isinstance(one, Counts) and column.levels is not None:
                     named = [f"{column.name} = {shown(level)}" for level in column.levels]
                     found[label] += _of_levels(column.name, named, one.count, k)
-    return {label: tuple(sorted(marks, key=lambda mark: -mark.strength)[:most]) for label, marks in found.items()}
+    return {label: tuple(sorted(all_, key=lambda entry: -entry.strength)[:most]) for label, all_ in found.items()}
 
 
 @dataclass(frozen=True)
 class TopWord:
-    """A word that marks a class."""
+    """A word that is typical of a class."""
 
     word: str
     column: str
     log_odds: float  # log of its share of the words of the class, over that of all others
     here: float  # how much of it the class has
     elsewhere: float  # and all others
-    strength: float  # what it tells on average, in nats: share × log odds
+    strength: float  # its mean information, in nats: share × log odds
 
     def __str__(self) -> str:
         return f"{self.column}: {self.word} (×{math.exp(self.log_odds):.3g})"
 
 
 def top_words(model: Model, label: Level, most: int = 20, column: str | None = None) -> tuple[TopWord, ...]:
-    """The words that mark a class: frequent in it, and more so than in the others.
+    """The words that are typical of a class: frequent in it, and more so than in the others.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def top_words(model: Model, label: Level, most: int = 20, column: str | None = N
     Returns
     -------
     tuple of TopWord
-        The most telling first.
+        The most informative first.
     """
     if label not in model.schema.classes:
         raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, model.schema.classes))}")
@@ -122,30 +122,30 @@ def top_words(model: Model, label: Level, most: int = 20, column: str | None = N
     )
 
 
-def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[Hallmark]:
+def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[ProfileEntry]:
     """The same of the bins that matter."""
     group = partition(count.T)
     merged = np.stack([count[:, group == g].sum(axis=1) for g in range(group[-1] + 1)], axis=1)
-    cuts = coarse_edges(edges, group)
-    low = [f"{name} below {cuts[0]:g}"] if cuts else [name]
-    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(cuts)]
-    high = [f"{name} from {cuts[-1]:g}"] if cuts else []
+    coarse = coarse_edges(edges, group)
+    low = [f"{name} below {coarse[0]:g}"] if coarse else [name]
+    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(coarse)]
+    high = [f"{name} from {coarse[-1]:g}"] if coarse else []
     return _of_levels(name, [*low, *between, *high], merged, k)
 
 
-def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[Hallmark]:
+def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[ProfileEntry]:
     """p log(p / q) of each level, with half a row for what was never seen."""
     own, others = (counts + 0.5 for counts in (count[k], np.delete(count, k, axis=0).sum(axis=0)))
     p, q = own / own.sum(), others / others.sum()
     return [
-        Hallmark(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
+        ProfileEntry(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
         for what, mine, theirs in zip(named, p, q, strict=True)
         if mine > theirs
     ]
 
 
-def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[Hallmark]:
-    """The divergence of one normal distribution from another; the moments of logs are told as those of numbers."""
+def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[ProfileEntry]:
+    """The divergence of one normal distribution from another; moments of logs are shown as those of the numbers."""
     rest = Moments(*(np.delete(field, k, axis=0) for field in (one.weight, one.mean, one.m2))).merged()
     weight, mean = float(one.weight[k, 0]), float(one.mean[k, 0])
     if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
@@ -154,8 +154,8 @@ def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[Hallmark]:
     apart = mean - float(rest.mean[0, 0])
     strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
 
-    def told(middle: float, spread: float) -> str:
+    def formatted(middle: float, spread: float) -> str:
         return f"{math.exp(middle):.4g} ×÷ {math.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
 
-    how = f"{told(mean, math.sqrt(variance))} (others {told(float(rest.mean[0, 0]), math.sqrt(other))})"
-    return [Hallmark(name, f"{name} {how}", strength)]
+    mine, theirs = formatted(mean, math.sqrt(variance)), formatted(float(rest.mean[0, 0]), math.sqrt(other))
+    return [ProfileEntry(name, f"{name} {mine} (others {theirs})", strength)]
