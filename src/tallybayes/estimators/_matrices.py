@@ -108,7 +108,7 @@ class MatrixNB(Fitted):
             before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
             source = self._source(X, y, sample_weight)
-            self._learn(source, replace(self._options(), prior=self._prior(self.classes_)), before)
+            self._learn(source, self._options(self._prior(self.classes_)), before)
         return self
 
     @available_if(_nothing_to_choose)  # type: ignore[untyped-decorator]
@@ -146,7 +146,7 @@ class MatrixNB(Fitted):
                 self._keep(self._current(batch).learn(batch, self.n_jobs))
             else:
                 source = MatrixSource(batch, self._facts(batch, known), self.n_jobs)
-                self._learn(source, replace(self._options(), prior=self._prior(known), stream=True))
+                self._learn(source, replace(self._options(self._prior(known)), stream=True))
             if classes is not None:  # they stay when their last row is taken back
                 schema = replace(self.tally_.schema, declared=tuple(self.classes_.tolist()))
                 self.model_ = replace(self.model_, tally=replace(self.tally_, schema=schema))
@@ -157,12 +157,13 @@ class MatrixNB(Fitted):
         settings = Settings({self._block: self._family()}, self._prior(self.classes_), float(self.prior_alpha))
         return replace(self.model_, settings=settings)
 
-    def _options(self) -> Options:
+    def _options(self, prior: Prior = "empirical") -> Options:
         auto = self._choices()
         return Options(
             matrix=self._family(),
             alpha="auto" if "alpha" in auto else None,
             choose_length="document_length" in auto,
+            prior=prior,
             prior_alpha=float(self.prior_alpha),
             unlabelled=self.unlabelled,
             em=self.em or EM(),
@@ -185,7 +186,11 @@ class MatrixNB(Fitted):
         assert batch.labels.codes is not None
         n_rows = int(np.count_nonzero(batch.labels.codes >= 0))
         named = "feature_names_in_" in vars(self)
-        return Facts(None, classes.dtype.str, n_rows, left_out, "array", named)
+        return Facts(None, classes.dtype.str, n_rows, left_out, "array", named, is_single=self._is_single(batch))
+
+    def _is_single(self, batch: Batch) -> bool:
+        """Hook for estimators that return the precision of their input."""
+        return False
 
     def _batch(self, X: Any, y: Any, weight: Any, classes: NDArray[Any] | None, learning: bool) -> Batch:
         """Check rows, labels and weights and make them a batch; unknown classes are found in the labels."""

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.batch import Array, Batch, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior
-from tallybayes.data.sources import Facts
 from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.families.gaussian import Gaussian, Normals
@@ -115,9 +114,9 @@ class GaussianNB(MatrixNB):
     def _prior(self, classes: NDArray[Any]) -> Prior:
         return "empirical" if self.priors is None else given_prior(self.priors, classes)
 
-    def _facts(self, batch: Batch, classes: NDArray[Any], left_out: int = 0) -> Facts:
+    def _is_single(self, batch: Batch) -> bool:
         # As in scikit-learn, a model that has seen only float32 returns float32; it computes in float64.
-        return replace(super()._facts(batch, classes, left_out), is_single=_is_single(batch))
+        return _is_single(batch)
 
     def _current(self, batch: Batch) -> Model:
         model = super()._current(batch)
@@ -169,7 +168,7 @@ class GaussianNB(MatrixNB):
         return tags
 
 
-def _is_single(batch: Rows) -> bool:
+def _is_single(batch: Any) -> bool:
     """Whether the numbers are of single precision."""
-    (block,) = batch.rows(0, min(1, batch.n_rows)).blocks.values()
-    return np.asarray(block.x).dtype == np.float32
+    (block,) = batch.blocks.values()
+    return bool(block.x.dtype == np.float32)

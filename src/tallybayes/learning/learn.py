@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from tallybayes.learning.smoothing import best_alpha, best_document_length, with
 from tallybayes.learning.textbook import textbook_settings
 from tallybayes.learning.weights import LEAST_ROWS
 
+NONE = Options().overrides  # for a matrix, whose columns are all alike
 SAMPLE = 50_000  # rows that choices are made on; all rows are counted as chosen
 
 
@@ -58,9 +60,10 @@ def learn(
     """
     options = options or Options()
     source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs)
-    schema = source.profile(options.overrides, options.stream)
+    overrides = options.overrides if options.matrix is None else NONE
+    schema = source.profile(overrides, options.stream)
     settings, places = _start(schema, options)
-    if not options.stream:  # whose other classes may be in batches to come
+    if isinstance(options.prior, Mapping) and not options.stream:  # whose other classes may be in batches to come
         settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
     if _is_textbook(schema, source.facts, options):
         model = _textbook(source, schema, settings, places, options)
