@@ -203,7 +203,7 @@ class TableBatch:
         return [column for column in columns if column.kind == "text"]
 
     def _is_tokenised(self, column: Column) -> bool:
-        return column.name not in self.table.columns or self.table.columns[column.name].is_cut(column.tokens)
+        return column.name not in self.table.columns or self.table.columns[column.name].is_tokenised(column.tokens)
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows, encoded."""

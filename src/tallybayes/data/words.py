@@ -120,7 +120,7 @@ class HoldsText:
             self._counted = tokens, count_words(texts, tokens, 0, len(texts), n_jobs)
         return self._counted[1]
 
-    def is_cut(self, tokens: Tokens | None) -> bool:
+    def is_tokenised(self, tokens: Tokens | None) -> bool:
         """Whether the words are counted already."""
         return self._counted is not None and self._counted[0] == tokens
 
