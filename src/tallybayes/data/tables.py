@@ -187,7 +187,7 @@ class TableBatch:
     @property
     def most_rows(self) -> int:
         """Rows worth encoding at a time: fewer where texts have yet to be tokenised."""
-        return TEXTS if any(not self._is_cut(column) for column in self._texts()) else SLICE
+        return TEXTS if any(not self._is_tokenised(column) for column in self._texts()) else SLICE
 
     @property
     def n_rows(self) -> int:
@@ -202,7 +202,7 @@ class TableBatch:
         columns = (self.schema.columns[p] for places in self.places.values() for p in places)
         return [column for column in columns if column.kind == "text"]
 
-    def _is_cut(self, column: Column) -> bool:
+    def _is_tokenised(self, column: Column) -> bool:
         return column.name not in self.table.columns or self.table.columns[column.name].is_cut(column.tokens)
 
     def rows(self, first: int, last: int) -> Batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +19,8 @@ from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights, check_values
+
+OPTIONS = {field.name for field in fields(Options)}
 
 
 class NaiveBayes(TableNB):
@@ -183,28 +186,8 @@ class NaiveBayes(TableNB):
         check_values(self.get_params(deep=False))
 
     def _options(self) -> Options:
-        return Options(
-            kind=self.kind or {},
-            family=self.family or {},
-            tokens=self.tokens,
-            drop=() if self.drop is None else tuple(self.drop),
-            missing=self.missing,
-            unseen=self.unseen,
-            min_count=float(self.min_count),
-            alpha=self.alpha,
-            numeric=self.numeric,
-            weights=self.weights,
-            pairs=self.pairs,
-            classical=bool(self.classical),
-            var_smoothing=float(self.var_smoothing),
-            variance=self.variance,
-            prior=self.prior,
-            prior_alpha=float(self.prior_alpha),
-            calibration=self.calibration,
-            unlabelled=self.unlabelled,
-            em=self.em or EM(),
-            n_jobs=self.n_jobs,
-        )
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in OPTIONS}
+        return Options(**{name: value for name, value in given.items() if value is not None or name == "weights"})
 
     def _source(self, X: Any, y: Any, weight: Any) -> Source:
         if is_stored(X):
