@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tallybayes
-from tallybayes import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from tallybayes import CategoricalNB, GaussianDiscriminant, GaussianNB, MultinomialNB, NaiveBayes
 from tallybayes.data import datasets
 from tallybayes.storage import VERSION
 
@@ -38,6 +38,7 @@ def models() -> dict[str, tuple[Any, Any]]:
         "mixed": (mixed.fit(birds, species), some),
         "gaussian": (GaussianNB(priors=[0.25, 0.75]).fit(NUMBERS, SIDE), NUMBERS),
         "categorical": (CategoricalNB(alpha=0.5).fit(COUNTS, [True, True, False, False, False]), COUNTS),
+        "discriminant": (GaussianDiscriminant(shrinkage=0.2).fit(NUMBERS, np.array(SIDE)), NUMBERS),
         "multinomial": (MultinomialNB(alpha="auto").fit(COUNTS, [1, 1, 2, 2, 2]), COUNTS),
     }
 

@@ -15,7 +15,8 @@ FILES = sorted(Path(__file__).parent.glob("*.tally"))
 
 
 def test_there_is_one_of_every_kind() -> None:
-    assert {path.stem for path in FILES} >= {"v1-mixed", "v1-gaussian", "v1-categorical", "v1-multinomial"}
+    both = {f"v{version}-{name}" for version in (1, 2) for name in ("mixed", "gaussian", "categorical", "multinomial")}
+    assert {path.stem for path in FILES} >= {*both, "v2-discriminant"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
