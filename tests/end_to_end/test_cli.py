@@ -187,10 +187,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(home: Path, tmp_path: Path) -
 def test_evaluate_remembers_the_target(home: Path) -> None:
     found = run("evaluate", *at(home, "birds.tally", "birds.csv"))
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.startswith("test: 344 rows, 3 classes")
+    assert found.stdout.startswith("leave-one-out: 344 rows, 3 classes")  # it notices rows that were learned
     record = json.loads(run("evaluate", *at(home, "birds.tally", "birds.parquet"), "--json").stdout)
     frame = pl.DataFrame(penguins())
-    assert record["accuracy"]["value"] == tallybayes.load(home / "birds.tally").score(frame, "species")
+    expected = tallybayes.load(home / "birds.tally").evaluate(frame, "species")
+    assert record["accuracy"]["value"] == expected.accuracy.value
+    frame[:200].write_csv(home / "some.csv")
+    assert run("evaluate", *at(home, "birds.tally", "some.csv")).stdout.startswith("test: 200 rows")
 
 
 def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Path) -> None:

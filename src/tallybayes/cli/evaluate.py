@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tallybayes.cli.screen import console, evaluation_rows, notes, opened, print_json, read_model
-from tallybayes.inspection.metrics import score
+from tallybayes.inspection.evaluate import evaluated
 
 MOST_ROWS = 1_000_000  # beyond which rows are sampled: their probabilities are held in memory
 
@@ -15,10 +15,7 @@ def run(options: argparse.Namespace) -> None:
     model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
         rows = evaluation_rows(file, model, options, MOST_ROWS)
-        assert rows.labels is not None
-        assert rows.labels.codes is not None
-        log_posterior = model.log_posterior(rows)
-    evaluation = score(log_posterior, rows.labels.codes, model.schema.classes, rows.labels.weight)
+        evaluation = evaluated(model, rows)  # rows that were learned are left out, as in Python
     if options.json:
         print_json(evaluation.as_dict())
     else:

@@ -170,7 +170,7 @@ def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
         )
 
 
-def evaluated(model: Model, batch: Rows, method: Any, seed: int, n_jobs: int | None) -> Evaluation:
+def evaluated(model: Model, batch: Rows, method: Any = "auto", seed: int = 0, n_jobs: int | None = None) -> Evaluation:
     """Evaluate a model on labelled rows, by leave-one-out, by k-fold or as they are."""
     if isinstance(method, str) and method == "auto":
         # Unlabelled rows are in the tally, too, so it cannot be compared with that of the labelled ones.
