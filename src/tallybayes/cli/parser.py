@@ -86,9 +86,8 @@ def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
     remembered = "" if required else " (default: as in training)"
     parser.add_argument("--target", required=required, metavar="COLUMN", help=f"the column of class labels{remembered}")
     parser.add_argument("--weight", metavar="COLUMN", help="the column of row weights")
-    parser.add_argument(
-        "--unlabelled", choices=["error", "ignore"], default="error", help="rows without a label (error)"
-    )
+    unlabelled = ["error", "ignore", *(["em"] if required else [])]  # what is learned from nothing may estimate them
+    parser.add_argument("--unlabelled", choices=unlabelled, default="error", help="rows without a label (error)")
 
 
 def _printing(parser: argparse.ArgumentParser, json: bool = True) -> None:

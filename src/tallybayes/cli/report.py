@@ -14,7 +14,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the page and print its warnings."""
     model, _ = read_model(options.model)
     target = options.target or model.provenance.target
-    method = "test" if options.test else "leave-one-out"
+    method = "test" if options.test else "auto"
     settings: dict[str, Any] = {"title": options.title, "target": target, "method": method}
     with notes(options):
         if options.data is None:

@@ -80,11 +80,12 @@ def read_table(data: Any) -> Table:
         names = dict.fromkeys(name for row in data for name in row)
         return _from_columns({name: [row.get(name) for row in data] for name in names})
     try:
-        return _from_frame(nw.from_native(data, eager_only=True))
+        frame = nw.from_native(data, eager_only=True)
     except TypeError:
-        return _from_array(data)
+        frame = None
     except nw.exceptions.DuplicateError:
         raise _twins(map(str, getattr(data, "column_names", None) or data.columns)) from None
+    return _from_array(data) if frame is None else _from_frame(frame)
 
 
 def _from_columns(data: Mapping[Any, Any]) -> Table:

@@ -250,7 +250,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def contributions(self, X: Any) -> Array:
         """Return log P(x_d | y) of each row, class and column.
 
-        Their sum over the columns plus ``log P(y)`` is `predict_joint_log_proba`.
+        Their sum over the columns plus ``model_.prior_score``, which is log P(y) unless weights were learned, is
+        `predict_joint_log_proba`.
 
         Parameters
         ----------

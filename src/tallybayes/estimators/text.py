@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -263,6 +263,8 @@ def text_values(documents: Any) -> Values:
     """Texts as a column: a list, an array or a column of a frame."""
     if isinstance(documents, (str, bytes)):
         raise DataError("expected a list of texts, got a single one; pass [text]")
+    if not isinstance(documents, Iterable) and not hasattr(documents, "__len__"):
+        raise DataError(f"expected a list of texts, got {documents!r}")
     if isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1:
         raise DataError("expected a list of texts, got a table; pass one of its columns, or use NaiveBayes")
     if isinstance(documents, list) and documents and set(map(type, documents)) == {str}:

@@ -173,8 +173,8 @@ def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
 def evaluated(model: Model, batch: Rows, method: Any = "auto", seed: int = 0, n_jobs: int | None = None) -> Evaluation:
     """Evaluate a model on labelled rows, by leave-one-out, by k-fold or as they are."""
     if isinstance(method, str) and method == "auto":
-        # Unlabelled rows are in the tally, too, so it cannot be compared with that of the labelled ones.
-        learned = model.provenance.guessed or are_learned(model, batch, n_jobs)
+        # Rows without a label are in the tally of a guessed model, too: no rows are recognised, and all are scored.
+        learned = not model.provenance.guessed and are_learned(model, batch, n_jobs)
         method = "leave-one-out" if learned else "test"
     if not isinstance(method, str):
         folds = int(method) if isinstance(method, Integral) else np.asarray(method)

@@ -15,7 +15,7 @@ from tallybayes.errors import NotAvailableError, RowError, SettingError, Unlearn
 from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import Evaluation, leave_one_out, score
+from tallybayes.inspection.evaluate import Evaluation, are_learned, leave_one_out, score
 from tallybayes.inspection.explain import class_profiles
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
@@ -27,7 +27,7 @@ MOST_ROWS = 50_000  # that the model is evaluated on
 
 
 def make(
-    model: Any, data: Any = None, *, title: str | None = None, target: str | None = None, method: str = "leave-one-out"
+    model: Any, data: Any = None, *, title: str | None = None, target: str | None = None, method: str = "auto"
 ) -> Report:
     """Make a report on a model.
 
@@ -39,8 +39,9 @@ def make(
     title : str, optional
     target : str, optional
         Name of the column of labels.
-    method : {"leave-one-out", "test"}
-        Whether the rows are the training data, or others.
+    method : {"auto", "leave-one-out", "test"}
+        Whether the rows are those that were learned, or others; "auto" finds out where there are fewer than 50,000, and
+        takes more for those that were learned.
 
     Returns
     -------
@@ -55,8 +56,8 @@ def make(
     >>> report.html().startswith("<!doctype html>"), len(report.html()) < 2_000_000
     (True, True)
     """
-    if method not in ("leave-one-out", "test"):
-        raise SettingError(f"method must be 'leave-one-out' or 'test', not {method!r}")
+    if method not in ("auto", "leave-one-out", "test"):
+        raise SettingError(f"method must be 'auto', 'leave-one-out' or 'test', not {method!r}")
     rows, core = rows_with_labels(model, data), model_of(model)
     target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
@@ -113,6 +114,8 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
 def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:
     if rows.labels is None or rows.labels.codes is None:
         return None
+    if method == "auto":
+        method = "leave-one-out" if rows.n_rows >= MOST_ROWS or are_learned(model, rows) else "test"
     if method == "leave-one-out":
         try:
             return leave_one_out(model, rows)
