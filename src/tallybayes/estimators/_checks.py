@@ -49,7 +49,7 @@ def check_declared(estimator: Any, classes: Any) -> NDArray[Any]:
     """
     declared = np.asarray(unique_labels(classes))
     for name in ("_refused_classes", "classes_"):
-        last = getattr(estimator, name, None)
+        last = vars(estimator).get(name)
         if last is not None and not np.array_equal(last, declared):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {last!r}")
     return declared
@@ -71,7 +71,7 @@ def check_matrix(estimator: Any, x: Any, *, reset: bool, sparse: bool) -> Any:
         and x.ndim == 2
         and x.dtype.kind in "fiub"
         and x.size
-        and (reset or (x.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")))
+        and (reset or (x.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator)))
     ):
         if reset:
             vars(estimator).pop("feature_names_in_", None)

@@ -120,7 +120,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         with unchanged_on_error(self):
-            self.model_.provenance.refuse_guesses("unlearn")
+            self.model_.provenance.refuse_guesses("unlearning")
             batch, before = self._labelled(X, y, sample_weight, learning=True), self.model_
             self._keep(before.unlearn(batch, self.n_jobs))
             assert batch.labels is not None

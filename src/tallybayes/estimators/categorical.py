@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array, Codes, Matrix
@@ -81,11 +81,11 @@ class CategoricalNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: ArrayLike | None = None,
+        min_categories: ArrayLike | None = None,
         unseen: Literal["ignore", "smooth"] = "ignore",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,

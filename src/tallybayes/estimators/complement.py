@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
@@ -78,10 +78,10 @@ class ComplementNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ArrayLike | None = None,
         norm: bool = False,
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -98,8 +98,8 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
         self,
         *,
         covariance: Literal["shared", "full", "diagonal", "spherical"] = "shared",
-        shrinkage: Any = None,
-        prior: Any = "empirical",
+        shrinkage: float | Literal["auto"] | None = None,
+        prior: Prior | ArrayLike = "empirical",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
         unlabelled: Unlabelled = "error",

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array, Batch, Rows
@@ -92,7 +92,7 @@ class GaussianNB(MatrixNB):
     def __init__(
         self,
         *,
-        priors: Any = None,
+        priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
         variance: Literal["class", "shared"] = "class",
         prior_alpha: float = 0.0,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -104,10 +104,10 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | Literal["auto"] = 2,
         *,
-        estimator: Any = None,
-        init: Any = "k-means++",
+        estimator: Fitted | None = None,
+        init: Literal["k-means++", "random"] | ArrayLike = "k-means++",
         n_init: int = 3,
         max_components: int = 10,
         max_iter: int = 200,
@@ -222,7 +222,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         return max(runs, key=lambda run: run.log_likelihood_path[-1])
 
     def _starts(self, settings: Settings, rows: Batch, n: int, rng: np.random.Generator) -> list[Model]:
-        if self.warm_start and hasattr(self, "model_") and self.model_.n_classes == n:
+        if self.warm_start and "model_" in vars(self) and self.model_.n_classes == n:
             before = self.model_.tally
             if [c.name for c in before.schema.columns] == [c.name for c in rows.schema.columns]:
                 return [Model(settings, before)]
@@ -379,7 +379,7 @@ class NaiveBayesMixture(DensityMixin, ClusterMixin, BaseEstimator):
         return np.exp(self.model_.log_prior)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

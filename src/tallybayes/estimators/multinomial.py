@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array
@@ -76,11 +77,11 @@ class MultinomialNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        document_length: Any = None,
+        class_prior: ArrayLike | None = None,
+        document_length: float | Literal["auto"] | None = None,
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
         unlabelled: Unlabelled = "error",

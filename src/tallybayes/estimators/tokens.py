@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +75,10 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def __init__(
         self,
         *,
-        words: Any = "unicode",
+        words: Literal["unicode", "sklearn", "lines"] = "unicode",
         lower: bool = True,
-        ngrams: Any = (1, 1),
-        characters: Any = None,
+        ngrams: tuple[int, int] = (1, 1),
+        characters: tuple[int, int] | None = None,
         stop_words: Any = (),
         min_count: int = 1,
         max_features: int | None = None,
@@ -214,7 +214,7 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         return sparse.csr_matrix((x.data.astype(dtype, copy=False), x.column, x.start), shape=(n, len(self.words_)))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "words_")
+        return "words_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
