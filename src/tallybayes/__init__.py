@@ -35,6 +35,7 @@ _HOME = {
     "load": "estimators.saved",
     "charts": "inspection.charts",
     "plots": "plots",
+    "rows": "data.columns",
     "private": "inspection.privacy",
     "storage": "storage",
     "tally": "data.tallies",

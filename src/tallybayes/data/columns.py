@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
+from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Kind, Schema, block_of, united, words
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -20,7 +21,7 @@ from tallybayes.data.inference import (
     kind_for,
     with_missing_level,
 )
-from tallybayes.data.tables import Table, profile, read_table
+from tallybayes.data.tables import Table, TableBatch, profile, read_table
 from tallybayes.data.values import Values
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.families import FAMILIES, textbook_family
@@ -195,6 +196,30 @@ def refuse_lost(absent: Sequence[str], bag: Sequence[str]) -> None:
             f"the table lacks {listed(lost)} of the multinomial counts, which are shares of one total, so none can be "
             "missing; add it, with 0 where nothing was counted, or learn these columns with family 'poisson'"
         )
+
+
+def rows(model: Model, data: Any) -> TableBatch:
+    """Read a table as a model does, its columns matched by name: what `Model.predict` and its kin take.
+
+    Parameters
+    ----------
+    model : Model
+    data : pandas, Polars or PyArrow frame, mapping of columns, sequence of mappings, or array
+
+    Returns
+    -------
+    TableBatch
+
+    Examples
+    --------
+    >>> from tallybayes import datasets, learn, rows
+    >>> model = learn(datasets.tennis(), "play")
+    >>> model.predict(rows(model, {"outlook": ["overcast"], "wind": ["weak"]})), model.schema.classes
+    (array([1]), ('no', 'yes'))
+    """
+    bag, provenance = [model.schema.columns[p].name for p in model.bag], model.provenance
+    table = matched(read_table(data), model.schema, bag, provenance.named, False, provenance.target, "the model")
+    return TableBatch(model.schema, table, model.tally.places)
 
 
 def matched(

@@ -51,6 +51,7 @@ def learn(
     Returns
     -------
     Model
+        `tallybayes.rows` reads a table as it does, for `Model.predict` and its kin.
 
     Examples
     --------
