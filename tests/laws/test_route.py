@@ -9,10 +9,14 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import EM, NaiveBayes, Tokens
+from tallybayes import EM, NaiveBayes, Options, Tokens, learn
+from tallybayes.errors import DataError
 
 STORED = ["csv", "parquet", "polars lazy", "duckdb"]
 ROUTES = ["pandas", "pyarrow", "dict", *STORED]
@@ -183,3 +187,46 @@ def test_rows_without_a_label_are_an_error_on_every_route(few: pl.DataFrame, tmp
         for route in ROUTES:
             with pytest.raises(ValueError, match="no label"):
                 learned(routed(rows, route, tmp_path), {})
+
+
+# ---------------------------------------------------------------------------------------------- labels and NaN by route
+
+
+@pytest.mark.parametrize("form", ["dict", "pandas", "polars", "pyarrow", "parquet", "duckdb"])
+def test_large_integer_labels_stay_apart_where_some_are_missing(form: str, tmp_path: Path) -> None:
+    labels = [2**53, 2**53 + 1, None] * 20
+    table = pa.table({"x": np.arange(60.0), "t": pa.array(labels)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    data = {
+        "dict": lambda: {"x": np.arange(60.0), "t": labels},
+        "pandas": lambda: pd.DataFrame({"x": np.arange(60.0), "t": pd.array(labels, dtype="Int64")}),
+        "polars": lambda: pl.from_arrow(table),
+        "pyarrow": lambda: table,
+        "parquet": lambda: tmp_path / "t.parquet",
+        "duckdb": lambda: duckdb.read_parquet(str(tmp_path / "t.parquet")),
+    }[form]()
+    found = learn(data, "t", Options(unlabelled="ignore")).schema.classes
+    assert found == (2**53, 2**53 + 1)
+    assert {type(label) for label in found} == {int}
+
+
+@pytest.mark.parametrize("classical", [False, True])
+def test_nan_in_a_parquet_file_is_missing_to_a_relation_of_it(classical: bool, tmp_path: Path) -> None:
+    """The statistics of the file know no NaN, and DuckDB may believe them."""
+    x = np.random.default_rng(0).normal(size=150)
+    x[::10] = np.nan
+    pq.write_table(pa.table({"x": x, "t": ["a", "b"] * 75}), tmp_path / "n.parquet")
+    options = Options(classical=classical)
+    path, relation = (
+        learn(data, "t", options) for data in (tmp_path / "n.parquet", duckdb.read_parquet(str(tmp_path / "n.parquet")))
+    )
+    for name, block in path.tally.blocks.items():
+        theirs = relation.tally.blocks[name].summary
+        np.testing.assert_allclose(theirs.column_weight, block.summary.column_weight)
+    assert path.tally.class_weight.tolist() == [75, 75]
+
+
+def test_labels_that_floats_would_merge_are_refused(tmp_path: Path) -> None:
+    pd.DataFrame({"x": [1.0, 2.0] * 20, "t": [10**19 + 1, 10**19 + 2] * 20}).to_csv(tmp_path / "u.csv", index=False)
+    with pytest.raises(DataError, match="cannot tell such numbers apart"):
+        learn(tmp_path / "u.csv", "t")

@@ -58,7 +58,7 @@ def mixed(rng: np.random.Generator, y: np.ndarray) -> dict[str, object]:
 
 
 TABLES = (bells, skewed, discrete, zero_inflated, constant, offset, mixed)
-OPTIONS = {"default": {}, "classical": {"classical": True, "var_smoothing": 0.0}}
+OPTIONS = {"default": {}, "auto": {"alpha": "auto"}, "classical": {"classical": True, "var_smoothing": 0.0}}
 
 
 def made(table: object) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -258,3 +258,16 @@ def test_a_row_that_was_there_once_is_taken_back_once() -> None:
         model = cls().fit(x, LABELS).unlearn(x[:1], LABELS[:1])
         with pytest.raises(UnlearnError):
             model.unlearn(x[:1], LABELS[:1])
+
+
+def test_a_pair_whose_column_lost_its_last_value_is_no_evidence(tmp_path: Any) -> None:
+    rng, n = np.random.default_rng(0), 300
+    c = rng.integers(0, 2, n)
+    y = np.array(["a", "b"])[c]
+    h = np.where(np.arange(n) < 100, np.array(list("uvw"))[rng.integers(0, 2, n) + c], None)
+    x = pd.DataFrame({"g": np.array(list("pqr"))[rng.integers(0, 2, n) + c], "h": h})
+    model = NaiveBayes(pairs=[("g", "h")]).fit(x, y).unlearn(x[:100], y[:100])
+    expected = model.predict_proba(x[100:])
+    assert np.isfinite(expected).all()
+    model.save(tmp_path / "w.tally")
+    np.testing.assert_array_equal(tallybayes.load(tmp_path / "w.tally").predict_proba(x[100:]), expected)

@@ -131,7 +131,7 @@ class Column:
 
     def trimmed(self, used: NDArray[np.bool_]) -> Column:
         """Return the column with the levels that are used and those that were declared; bins stay."""
-        if self.levels is None or self.edges is not None or used.all():
+        if self.levels is None or self.edges is not None or used.all() or not used.any():  # without a value, it stays
             return self
         levels: Sequence[Level]
         if isinstance(self.levels, Vocabulary):

@@ -71,6 +71,11 @@ def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
                 f"the target {target!r} of {name} holds {k:g}, a number to regress on, not a class; bin it, or "
                 "turn it into text if these are labels"
             )
+        if isinstance(k, float) and abs(k) > 2.0**53:
+            raise DataError(
+                f"the target {target!r} of {name} holds {k:.17g}, and floats cannot tell such numbers apart; quote "
+                "them, or turn them into text"
+            )
 
 
 class Source(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,10 +85,19 @@ def label_array(y: Any) -> NDArray[Any]:
         )
     if isinstance(y, (list, tuple)) and _needs_objects(y):
         return objects(y)
-    labels = np.asarray(y)
+    labels = _exact(y)
     if labels.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
     return labels
+
+
+def _exact(y: Any) -> NDArray[Any]:
+    """Labels as an array; a column of integers or booleans with missing values as objects, for floats round them."""
+    if isinstance(y, (np.ndarray, list, tuple)):
+        return np.asarray(y)
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    whole = isinstance(column, nw.Series) and (column.dtype.is_integer() or column.dtype == nw.Boolean)
+    return objects(column.to_list()) if whole and column.null_count() else np.asarray(y)
 
 
 def _needs_objects(labels: Sequence[Any]) -> bool:
@@ -102,8 +112,8 @@ def _split(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Labels with another in the place of missing ones, and which are not missing."""
     if labels.dtype.kind == "O":
         known = np.fromiter((not is_missing(v) for v in labels), dtype=bool, count=len(labels))
-        whole = np.array(list(labels[known]) or [0])  # numbers or text again, where they are all of a kind
-        if whole.ndim == 1 and whole.dtype.kind in "iubU" and len({type(v) for v in labels[known]}) == 1:
+        whole = class_array(labels[known].tolist() or [0])  # numbers or text again, where they are all of a kind
+        if whole.dtype.kind in "iubU":
             plain = np.zeros(len(labels), dtype=whole.dtype)
             plain[known] = whole
             labels = plain

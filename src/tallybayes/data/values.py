@@ -229,6 +229,10 @@ class SeriesValues(HoldsText):
     def as_labels(self) -> NDArray[Any]:
         if self.storage == "text":
             return np.array([*self._listed.values, None], dtype=object)[self._listed.places]
+        if self.storage in ("integer", "boolean") and self.n_missing:  # floats, which have NaN, round large integers
+            labels = np.empty(len(self), dtype=object)
+            labels[:] = self.series.to_list()
+            return labels
         return np.asarray(self.series.to_numpy())
 
     def value(self, row: int) -> Any:
@@ -317,7 +321,8 @@ def _plain_array(values: Any) -> NDArray[Any]:
     kinds = set(map(type, values))
     # An array of text has room for the longest in every row: fine for names, not for documents.
     wide = kinds == {str} and max(map(len, values)) > WIDEST_TEXT
-    if len(kinds) == 1 and kinds <= {int, float, bool, str} and not wide:
+    cut = kinds == {str} and any(value.endswith("\0") for value in values)  # NumPy strips a trailing NUL
+    if len(kinds) == 1 and kinds <= {int, float, bool, str} and not (wide or cut):
         array = np.asarray(values)
         if array.dtype.kind in "ifbU":
             return array

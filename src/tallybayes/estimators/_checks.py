@@ -113,7 +113,7 @@ def _one_dimension(y: Any) -> Any:
     plain = y is None or isinstance(y, (list, tuple)) or (type(y) is np.ndarray and y.ndim == 1)
     if plain and not (isinstance(y, (list, tuple)) and y and np.ndim(y[0])):
         return y
-    return column_or_1d(y, warn=True)
+    return y if getattr(y, "ndim", None) == 1 and hasattr(y, "to_numpy") else column_or_1d(y, warn=True)
 
 
 def _taken(X: Any, rows: NDArray[np.intp]) -> Any:

@@ -133,7 +133,9 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
         raise DataError("Sample weights must contain at least one non-zero number.")
     alpha = None
     if isinstance(options.alpha, str) and "categorical" in settings.families:
-        plain = Model(settings, source.count(schema, places, settings.families))
+        # With a variance floor for each column, so that the unit of one does not matter to the others.
+        families = {name: family.by_itself() for name, family in settings.families.items()}
+        plain = Model(replace(settings, families=families), source.count(schema, places, families))
         few = source.sample(plain.schema, places, SAMPLE)
         alpha = best_alpha(plain, "categorical", few, options.n_jobs)
         settings = textbook_settings(schema, options, alpha)

@@ -121,7 +121,10 @@ class Lazy:
         x = column.cast(nw.Float64)
         # SQLite, of all engines, has neither NaN nor a word for it.
         has_nan = self.schema[name].is_float() and not self._is_sqlite
-        return nw.when(~x.is_nan()).then(x) if has_nan else x
+        if not has_nan:
+            return x
+        # DuckDB takes isnan(x) for false where the statistics of a Parquet file, which know no NaN, seem to say so.
+        return nw.when(~(x.exp() if self.is_duckdb else x).is_nan()).then(x)
 
     def value(self, name: str) -> nw.Expr:
         """A column as levels or labels: text, numbers, true or false."""
@@ -139,6 +142,13 @@ class Lazy:
     def is_spread(self) -> bool:
         """Whether the rows are on workers, which count for themselves."""
         return self.is_spark or self.engine == "dask"
+
+    @cached_property
+    def is_duckdb(self) -> bool:
+        """Whether DuckDB counts the rows, be it through Ibis."""
+        return self.engine == "duckdb" or (
+            self.engine == "ibis" and nw.to_native(self.frame).get_backend().name == "duckdb"
+        )
 
     @cached_property
     def _is_sqlite(self) -> bool:
