@@ -98,8 +98,9 @@ def test_rows_that_were_not_learned_are_evaluated_as_test_rows() -> None:
     model = NaiveBayes(classical=True).fit(*half)
     wrong = other[0], ["Chinstrap"] * len(other[1])
     with pytest.raises(UnlearnError, match="--test"):
-        report.make(model, wrong)
-    assert report.make(model, other, method="test").evaluation.method == "test"
+        report.make(model, wrong, method="leave-one-out")
+    assert report.make(model, wrong).evaluation.method == report.make(model, other).evaluation.method == "test"
+    assert report.make(model, half).evaluation.method == "leave-one-out"
     with pytest.raises(SettingError, match="method must be"):
         report.make(model, other, method="guess")
 

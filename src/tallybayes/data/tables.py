@@ -333,8 +333,8 @@ def _is_measured(column: Column, values: Values) -> bool:
 
 def _varies(column: Column, ranges: Ranges) -> bool:
     """Whether a column can distinguish rows: one with a single value is no evidence, and no part of a key."""
-    if column.levels is not None:
-        return len(column.levels) > 1
+    if column.kind == "text" or column.levels is not None:
+        return column.kind == "text" or len(column.levels or ()) > 1
     low, high = ranges.get(column.name, (0.0, 1.0))
     return high > low
 
