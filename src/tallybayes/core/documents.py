@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Documents, Labels, Matrix
+from tallybayes.core.batch import Csr, Documents, Labels, Matrix
 from tallybayes.core.schema import Column
 from tallybayes.core.summaries import Counts
 from tallybayes.core.tally import Tally
@@ -64,3 +64,16 @@ class Texts:
         total = self.summary(name).cell_total[x.column]
         own = np.repeat(labels.weight, np.diff(x.start)) * x.data
         return x.kept(total - own > 1e-9 * total)
+
+    def sample(self, name: str, family: Any, params: Any, codes: NDArray[Any], rng: np.random.Generator) -> Csr:
+        """Draw bags of words for class codes, a few rows at a time: a row of all words is long."""
+        step = max(1, 4_000_000 // max(self.summary(name).count.shape[1], 1))
+        row, column, count = [], [], []
+        for first in range(0, len(codes), step):
+            bags = family.sample(params, codes[first : first + step], rng)
+            here, words = np.nonzero(bags)
+            row.append(here + first)
+            column.append(self.known[name][words] if name in self.known else words)
+            count.append(bags[here, words])
+        start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
+        return Csr(np.concatenate(count), np.concatenate(column), start, len(self.columns[name].levels or ()))

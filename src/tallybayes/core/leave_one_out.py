@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, mask_labels, mask_scores
 from tallybayes.core.documents import Texts
-from tallybayes.core.family import Family, for_columns
+from tallybayes.core.family import Family, for_columns, quiet_log
 from tallybayes.core.tally import Tally, named_cells
+from tallybayes.errors import RowError
 
 WORDY = 256  # texts whose words are scored one by one at a time
 
@@ -109,3 +111,20 @@ class SingleColumn:
         return mask_scores(
             x, np.asarray(self.family.leave_one_out(self.summary, self.params, x, mask_labels(x, labels)))
         )
+
+
+def own_log_prior(class_weight: Array, alpha: float, codes: NDArray[np.int32], weight: Array) -> Array:
+    """Log prior (n,) of each row's own class without the row, to go with that of the others with the row in.
+
+    The sum of the weights has lost the row too, but that is the same for every class of the row.
+    """
+    have = class_weight[codes]
+    left = have - weight
+    unknown = left < -1e-9 * have
+    if unknown.any():
+        raise RowError(int(np.argmax(unknown)))
+    left = np.where(left < 1e-12 * have, 0.0, left)
+    total = class_weight.sum() + alpha * len(class_weight)
+    if not total > 0:  # without a row that counts, all classes are alike
+        return np.full(len(codes), -np.log(len(class_weight)))
+    return quiet_log((left + alpha) / total)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tallybayes.core.family import Family, for_columns
 from tallybayes.core.schema import Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally
@@ -47,3 +49,14 @@ def _reading(tally: Tally, settings: Settings) -> dict[str, tuple[str, list[int 
         )
         for block, each in tally.blocks.items()
     }
+
+
+def selected(tally: Tally, families: Mapping[str, Family], names: Sequence[str]) -> tuple[Tally, dict[str, Family]]:
+    """The tally of some columns, and the families of its blocks; a pair stays where both of its columns do."""
+    kept, columns = set(names), tally.schema.columns
+    pairs = [c.name for c in columns if c.parts and {part.name for part in c.parts} <= kept]
+    smaller, found = tally.select([*names, *pairs]), {}
+    for name in smaller.blocks:
+        within = [j for j, c in enumerate(tally.blocks[name].columns) if columns[c].name in {*kept, *pairs}]
+        found[name] = for_columns(families[name], within)
+    return smaller, found

@@ -1,7 +1,4 @@
-"""The core object: a tally read with settings, independent of scikit-learn.
-
-rows ──► Tally ──► parameters ──► log joint (n × K) ──► posteriors, labels, evidence, leave-one-out.
-"""
+"""The core object: a tally read with settings, which scores rows. Knows nothing of scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Batch, Csr, Documents, Matrix, Rows, mask_scores
+from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import for_columns, quiet_log
-from tallybayes.core.leave_one_out import LeaveOneOut
-from tallybayes.core.merging import merged
+from tallybayes.core.family import quiet_log
+from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
+from tallybayes.core.merging import merged, selected
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Prior, Settings
@@ -138,8 +135,6 @@ class Model(ByValue):
         blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
         return Model(settings, replace(self.tally, blocks=blocks))
 
-    # ------------------------------------------------------------------------------------------ learning
-
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
 
@@ -183,15 +178,8 @@ class Model(ByValue):
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
-        kept = set(names)
-        columns = self.schema.columns
-        pairs = [c.name for c in columns if c.parts and {part.name for part in c.parts} <= kept]
-        tally, families = self.tally.select([*names, *pairs]), {}
-        for name in tally.blocks:
-            within = [j for j, c in enumerate(self.tally.blocks[name].columns) if columns[c].name in {*kept, *pairs}]
-            families[name] = for_columns(self.settings.families[name], within)
-        settings = replace(self.settings, families=families, calibration=None)
-        return replace(self, settings=settings, tally=tally)
+        tally, families = selected(self.tally, self.settings.families, names)
+        return replace(self, settings=replace(self.settings, families=families, calibration=None), tally=tally)
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -212,8 +200,6 @@ class Model(ByValue):
                 self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
         except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
             raise SchemaError(f"its parameters cannot be estimated ({error})") from error
-
-    # ------------------------------------------------------------------------------------------ scoring
 
     def log_joint(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x, y), shape (n, K), up to the part that is the same for every class."""
@@ -290,7 +276,7 @@ class Model(ByValue):
             if labels is None or labels.codes is None:
                 raise DataError("leave-one-out needs the label of each row")
             try:
-                own = self._own_log_prior_without(labels.codes, labels.weight)
+                own = self._own_prior_score_without(labels.codes, labels.weight)
                 evidence = self._leave_one_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
@@ -299,19 +285,9 @@ class Model(ByValue):
 
         return self._by_chunks(batch, n_jobs, without)
 
-    def _own_log_prior_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
-        """Log prior (n,) of each row's own class without the row, to go with that of the others with the row in.
-
-        The sum of the weights has lost the row too, but that is the same for every class of the row.
-        """
-        have = self.tally.class_weight[codes]
-        left = have - weight
-        unknown = left < -1e-9 * have
-        if unknown.any():
-            raise RowError(int(np.argmax(unknown)))
-        left = np.where(left < 1e-12 * have, 0.0, left)
-        total = self.tally.class_weight.sum() + self.settings.prior_alpha * self.n_classes
-        learned = quiet_log((left + self.settings.prior_alpha) / total) if total > 0 else self.log_prior[codes]
+    def _own_prior_score_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
+        """What the prior adds to the score (n,) of each row's own class without the row."""
+        learned = own_log_prior(self.tally.class_weight, self.settings.prior_alpha, codes, weight)
         return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
     def contributions_without(self, part: Batch) -> Array:
@@ -392,8 +368,6 @@ class Model(ByValue):
             )
         return out
 
-    # ------------------------------------------------------------------------------------------ the model itself
-
     def with_prior(self, prior: Prior) -> Model:
         """Return the same evidence under another prior; no data is needed."""
         changed = replace(self, settings=replace(self.settings, prior=prior))
@@ -407,21 +381,10 @@ class Model(ByValue):
         p = np.exp(self.fallback)
         codes = rng.choice(self.n_classes, size=n, p=p / p.sum())
         others = ((name, params) for name, params in self.parameters.items() if name not in self.texts)
-        drawn = {name: self.settings.families[name].sample(params, codes, rng) for name, params in others}
-        return drawn | {name: self._sampled_words(name, codes, rng) for name in self.texts}, codes
-
-    def _sampled_words(self, name: str, codes: NDArray[np.int64], rng: np.random.Generator) -> Csr:
-        """Bags of words, a few rows at a time: a row of all words is long."""
-        params, n_words = self.parameters[name], self.words.summary(name).count.shape[1]
-        step, row, column, count = max(1, 4_000_000 // max(n_words, 1)), [], [], []
-        for first in range(0, len(codes), step):
-            bags = self.settings.families[name].sample(params, codes[first : first + step], rng)
-            here, words = np.nonzero(bags)
-            row.append(here + first)
-            column.append(self.words.known[name][words] if name in self.words.known else words)
-            count.append(bags[here, words])
-        start = np.searchsorted(np.concatenate(row), np.arange(len(codes) + 1))
-        return Csr(np.concatenate(count), np.concatenate(column), start, len(self.texts[name].levels or ()))
+        families = self.settings.families
+        drawn = {name: families[name].sample(params, codes, rng) for name, params in others}
+        bags = (self.words.sample(name, families[name], self.parameters[name], codes, rng) for name in self.texts)
+        return drawn | dict(zip(self.texts, bags, strict=True)), codes
 
     @property
     def n_parameters(self) -> int:

@@ -24,6 +24,7 @@ from tallybayes.estimators._checks import generator, given_prior, unchanged_on_e
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
 from tallybayes.estimators._saving import saved_of
+from tallybayes.estimators._steps import converged, log_likelihood_path, n_iter, unlabelled_weight
 from tallybayes.inspection import evaluate
 from tallybayes.inspection.evaluate import Evaluation
 from tallybayes.inspection.receipts import Receipt
@@ -54,8 +55,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    # ------------------------------------------------------------------------------------------ for subclasses
-
     def _options(self) -> Options:
         """What the parameters ask for."""
         raise NotImplementedError
@@ -79,8 +78,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _output(self, values: Array, batch: Rows) -> Array:
         """Hook for estimators that return the precision of their input."""
         return values
-
-    # ------------------------------------------------------------------------------------------ learning
 
     def _learn(self, source: Source, options: Options, before: Model | None = None) -> None:
         """Learn a source from nothing; what was learned before is only where expectation-maximisation may begin."""
@@ -159,8 +156,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         storage.write(self.model_, path, saved_of(self))
-
-    # ------------------------------------------------------------------------------------------ predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each row.
@@ -250,8 +245,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def contributions(self, X: Any) -> Array:
         """Return log P(x_d | y) of each row, class and column.
 
-        Their sum over the columns plus ``model_.prior_score``, which is log P(y) unless weights were learned, is
-        `predict_joint_log_proba`.
+        With ``model_.prior_score``, log P(y) unless weights were learned, they add up to `predict_joint_log_proba`.
 
         Parameters
         ----------
@@ -261,8 +255,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes, n_features)
         """
-        batch = self._rows(X)
-        return self.model_.contributions(batch)
+        return self.model_.contributions(self._rows(X))
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return the leave-one-out log P(y | x) of training rows.
@@ -342,8 +335,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
             raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
         return generator(random_state)
 
-    # ------------------------------------------------------------------------------------------ the model
-
     @property
     def tally_(self) -> Tally:
         """What was counted."""
@@ -364,25 +355,9 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """Number of free parameters that the full joint of the same columns would need, an exact integer."""
         return self.model_.n_joint_parameters
 
-    @property
-    def n_iter_(self) -> int:
-        """Steps of expectation-maximisation; 1 without, since counting takes a single pass."""
-        steps = self.model_.provenance.steps
-        return 1 if steps is None else steps.n_iter
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the steps ended by themselves."""
-        steps = self.model_.provenance.steps
-        return steps is None or steps.converged
-
-    @property
-    def log_likelihood_path_(self) -> Array:
-        """Penalised log likelihood after each step of expectation-maximisation, shape (n_iter_,)."""
-        steps = self.model_.provenance.steps
-        if steps is None:
-            raise AttributeError("there is a path only where rows without labels were learned (unlabelled='em')")
-        return np.array(steps.path)
+    n_iter_, converged_ = property(n_iter), property(converged)
+    log_likelihood_path_ = property(log_likelihood_path)
+    unlabelled_weight_ = property(unlabelled_weight)
 
     def _chosen(self, name: str) -> Any:
         """A setting that was chosen from the rows."""
@@ -390,14 +365,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
         if name not in chosen:
             raise AttributeError(f"{name} was given, not chosen")
         return chosen[name]
-
-    @property
-    def unlabelled_weight_(self) -> float:
-        """How much an unlabelled row counted beside a labelled one."""
-        steps = self.model_.provenance.steps
-        if steps is None:
-            raise AttributeError("there is such a weight only where rows without labels were learned (unlabelled='em')")
-        return steps.weight
 
     def with_prior(self, prior: Any) -> Self:
         """Return an estimator with the same evidence and another prior; no data is needed.
