@@ -214,8 +214,9 @@ def rows(model: Model, data: Any) -> TableBatch:
     --------
     >>> from tallybayes import datasets, learn, rows
     >>> model = learn(datasets.tennis(), "play")
-    >>> model.predict(rows(model, {"outlook": ["overcast"], "wind": ["weak"]})), model.schema.classes
-    (array([1]), ('no', 'yes'))
+    >>> days = {"outlook": ["rainy"], "temperature": ["mild"], "humidity": ["high"], "wind": ["strong"]}
+    >>> model.predict(rows(model, days)), model.schema.classes
+    (array([0]), ('no', 'yes'))
     """
     bag, provenance = [model.schema.columns[p].name for p in model.bag], model.provenance
     table = matched(read_table(data), model.schema, bag, provenance.named, False, provenance.target, "the model")
