@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import kernels
+from tallybayes.core import kernels, keys
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -512,11 +512,33 @@ def mail(rng: np.random.Generator) -> None:
         assert isinstance(bag.document(), str)
 
 
+def row_keys(rng: np.random.Generator) -> None:
+    types = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "f2", ">f8")
+    for n in (0, 1, 7, 1000):
+        for kind in types:
+            values = rng.integers(0, 2, size=2 * n).astype(kind)
+            for column in (values[:n], values[::2], values[::-2]):
+                total = np.zeros(len(column), dtype=np.uint64)
+                keys.add_numbers(total, column, keys.key_of("x"))
+                assert len(np.unique(total)) <= 2
+        levels, codes = ["a", "b", None], rng.integers(-2, 3, size=n).astype(np.int32)
+        total = np.zeros(n, dtype=np.uint64)
+        keys.add_levels(total, codes, levels, 5)
+        documents = [None if i % 3 == 0 else "é" * (i % 40) for i in range(n)]
+        keys.add_texts(total, kernels.texts_of(documents), 0, 7)
+        native = _native_of(keys)
+        if n:
+            refused(native.code_keys, codes + np.int32(9), np.zeros(4, dtype=np.uint64), total)
+            refused(native.code_keys, codes, np.zeros(4, dtype=np.uint64), total[1:])
+            refused(native.number_keys, np.zeros(n), 1, total[1:])
+            refused(native.text_keys, kernels.texts_of(documents), 1, 7, total)
+
+
 def main() -> None:
     watch = Watch()
-    kernels._native = watch
+    kernels._native = keys._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
-    for part in (*numbers, text, tokens, word_weights, mail):
+    for part in (*numbers, text, tokens, word_weights, mail, row_keys):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}
