@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "clues.hpp"
+#include "corrections.hpp"
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "keys.hpp"
@@ -152,6 +153,11 @@ TB_CLONES void run_all_no(const tb::YesCounts& t, double w, double* scratch, dou
 TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Index first, Index last, const double* weight,
                                double* slope, double* posterior) {
     return tb::word_loss(e, l, first, last, weight, slope, posterior);
+}
+
+TB_CLONES double run_correction_loss(const tb::CellsOfRows& x, const tb::Hard& l, Index first, Index last, const double* table,
+                                     double* slope, double* posterior) {
+    return tb::correction_loss(x, l, first, last, table, slope, posterior);
 }
 
 // ------------------------------------------------------------------------------------------------ bindings
@@ -593,6 +599,14 @@ NB_MODULE(_native, m) {
         return run_word_loss({terms.data(), word.data(), start.data(), base.data(), k}, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), posterior.data());
     }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
        "weight"_a.noconvert(), "slope"_a.noconvert(), "posterior"_a.noconvert(), Release());
+    m.def("correction_loss", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last, const Table<double>& table, const Out& slope) {
+        const Index n = rows(base), k = cols(base), n_cells = rows(table);
+        require(k > 0 && rows(cell) == n && cols(table) == k && rows(slope) == n_cells && cols(slope) == k, "cells do not fit their corrections");
+        require(0 <= first && first <= last && last <= n, "rows do not fit");
+        for (Index j = first * cols(cell); j < last * cols(cell); ++j) require(cell.data()[j] < n_cells, "a cell has no correction");
+        std::vector<double> scratch(static_cast<std::size_t>(k));
+        return run_correction_loss({cell.data(), cols(cell), base.data(), k}, hard(codes, weights, n, k), first, last, table.data(), slope.data(), scratch.data());
+    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a, "table"_a.noconvert(), "slope"_a.noconvert(), Release());
     m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
         auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
         if (!source) throw nb::python_error();
