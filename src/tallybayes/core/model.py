@@ -290,6 +290,15 @@ class Model(ByValue):
             parts[:, :, list(block.columns)] = scores if scores.ndim == 3 else scores[:, :, None]
         return parts
 
+    def corrections(self, batch: Rows) -> Array:
+        """The offsets that are in the contributions, shape (n, K, D)."""
+        parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
+        blocks = batch.rows(0, batch.n_rows).blocks if self.offsets else {}
+        for name, lookup in self.offsets.items():
+            x, columns = self.words.of_known(name, blocks[name].x), list(blocks[name].columns)
+            parts[:, :, columns] = lookup.added(parts[:, :, columns], x)
+        return parts
+
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Leave-one-out log P(y | x), shape (n, K), of training rows."""
 

@@ -6,7 +6,7 @@ without known words have no cell, so they add no offset.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -140,11 +140,17 @@ class Lookup:
         """Scores (n, K) of the block, or of each of its columns (n, K, d), and the offsets."""
         if scores.ndim == 2:
             return scores + self.scores(x)
-        for i, (j, code) in enumerate(zip(self.columns, self._codes(x).T, strict=True)):
-            start = np.array([0, self.start[i + 1] - self.start[i]])
-            table = self.table[self.start[i] : self.start[i + 1]]
-            scores[:, :, j] += kernels.table_scores(code[:, None], start, table)
+        codes = self._codes(x)
+        for i, j in enumerate(self.columns):
+            first, last = self.start[i], self.start[i + 1]
+            own = kernels.table_scores(codes[:, i : i + 1], np.array([0, last - first]), self.table[first:last])
+            scores[:, :, j] += own
         return scores
+
+    def by_column(self) -> Iterator[tuple[int, Array, Array]]:
+        """Of each column of numbers its place, the edges of its bins and their offsets (B, K)."""
+        for i, (j, edges) in enumerate(zip(self.columns, self.edges, strict=True)):
+            yield j, edges, self.table[self.start[i] : self.start[i + 1] - 1]
 
     def _codes(self, x: Matrix) -> NDArray[Any]:
         """The cell (n, m) of each value; −1 where there is none."""
