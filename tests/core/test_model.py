@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import multinomial, norm
 
 import tallybayes
-import tallybayes.core.model
+import tallybayes.core.chunks
 from tallybayes.core.batch import Batch, Codes, Encoded, Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema
@@ -181,7 +181,7 @@ def test_without_a_prior_all_classes_are_alike_to_a_forbidden_row(strict):
 
 
 def test_one_warning_covers_all_chunks(strict, monkeypatch):
-    monkeypatch.setattr(tallybayes.core.model, "CHUNK", 2)
+    monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 2)
     with pytest.warns(ForbiddenRowWarning, match="5 rows") as caught:
         strict.posterior(rows(strict, np.ones((5, 3))), n_jobs=2)
     assert len(caught) == 1
@@ -268,7 +268,7 @@ def test_a_batch_that_fails_leaves_the_model_as_it_was(words):
 
 
 def test_a_bad_cell_is_named_while_scoring(words, monkeypatch):
-    monkeypatch.setattr(tallybayes.core.model, "CHUNK", 2)
+    monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 2)
     bad = np.ones((5, 3))
     bad[4, 2] = np.nan
     for verb in (words.log_joint, words.predict, words.contributions):
@@ -277,7 +277,7 @@ def test_a_bad_cell_is_named_while_scoring(words, monkeypatch):
 
 
 def test_a_row_that_was_never_learned_cannot_be_left_out(monkeypatch):
-    monkeypatch.setattr(tallybayes.core.model, "CHUNK", 2)
+    monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 2)
     model = fit(Gaussian(), np.arange(5.0)[:, None], [0, 0, 0, 1, 1])
     heavy = np.array([1.0, 1.0, 1.0, 1.0, 2.5])
     with pytest.raises(UnlearnError, match="the model was fitted on"):
@@ -286,7 +286,7 @@ def test_a_row_that_was_never_learned_cannot_be_left_out(monkeypatch):
 
 def test_the_row_that_was_never_learned_is_counted_from_the_first(monkeypatch):
     # The class has the weight, but nothing of it in that column.
-    monkeypatch.setattr(tallybayes.core.model, "CHUNK", 2)
+    monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 2)
     learned = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     codes = [0, 0, 0, 1, 1]
     model = fit(Gaussian(), learned, codes)

@@ -117,7 +117,14 @@ def matrix(name, estimator, has_missing=False, **params):
     return Case(fitted, {f"x{j}": [None if np.isnan(v) else v for v in new[:, j].tolist()] for j in range(4)})
 
 
+def offsets():
+    from tests.refined import refined, table  # which is made from the table above
+
+    return Case(refined(text=False), table(200, 8, text=False, new_values=True)[0])
+
+
 CASES = {
+    "offsets": offsets,
     "planned": lambda: mixed(),
     "planned, two classes": lambda: mixed(n_classes=2),
     "planned, holes are levels": lambda: mixed(missing="level", pairs=2),

@@ -93,7 +93,7 @@ def test_chunks_and_threads_make_no_difference(case, monkeypatch):
     model, batch = case.model(table), case.batch(table)
     with warnings.catch_warnings(action="ignore", category=ForbiddenRowWarning):
         at_once = model.leave_one_out(batch)
-        monkeypatch.setattr(tallybayes.core.model, "CHUNK", 7)
+        monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 7)
         assert_allclose(model.leave_one_out(batch, n_jobs=2), at_once)
 
 

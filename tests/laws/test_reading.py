@@ -99,7 +99,7 @@ def test_the_form_of_the_matrix_changes_no_score(case, form):
 def test_rows_are_scored_alike_alone_and_together(case, n_jobs, monkeypatch):
     model, table = case.model(case.random_table(50)), case.random_table(10, seed=1)
     alone = [model.log_joint(case.batch(table.take([i])))[0] for i in range(len(table))]
-    monkeypatch.setattr(tallybayes.core.model, "CHUNK", 3)
+    monkeypatch.setattr(tallybayes.core.chunks, "CHUNK", 3)
     assert_allclose(model.log_joint(case.batch(table), n_jobs), alone, rtol=1e-12)
 
 

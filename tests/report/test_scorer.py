@@ -18,6 +18,7 @@ import pytest
 from tallybayes import NaiveBayes, report
 from tallybayes.core.tokens import Tokens
 from tests.export.cases import CASES
+from tests.refined import with_offsets
 
 NODE = shutil.which("node")
 SCORER = files("tallybayes") / "report" / "scorer.js"
@@ -103,6 +104,7 @@ def test_models_of_text(options: dict) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = NaiveBayes(kind={"body": "text"}, **options).fit(table, ["a", "b"] * 150)
+    model.model_ = with_offsets(model.model_)
     rows = {
         "body": ["Word1 word2, don't!", "", None, "unknown only", "日本 naïve word3 word3 word3"],
         "n": [0.1, None, 1.0, 2.0, -1.0],

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tallybayes.core.summaries import Counts
 from tallybayes.core.tally import Block
 from tallybayes.data import datasets
 from tallybayes.errors import ModelFileError, SettingError
+from tests.refined import refined, table
 
 rng = np.random.default_rng(0)
 COUNTED = rng.poisson(1.5, size=(60, 4))
@@ -358,3 +360,29 @@ def test_what_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) ->
         FileNotFoundError, match=r"nowhere/a\.tally cannot be written: there is no directory .*nowhere$"
     ):
         mixed().save(tmp_path / "nowhere" / "a.tally")
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_offsets_are_saved(tmp_path: Path, text: bool) -> None:
+    estimator = refined(text)
+    estimator.save(tmp_path / "m")
+    again = tallybayes.load(tmp_path / "m")
+    assert again.model_ == estimator.model_
+    np.testing.assert_array_equal(
+        again.predict_proba(table(50, 4, text)[0]), estimator.predict_proba(table(50, 4, text)[0])
+    )
+
+
+def test_offsets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    model = refined().model_
+    offset = model.settings.offsets["mood"]
+    for name, wrong in {
+        "mood": replace(offset, table=offset.table[1:]),
+        "height": offset,
+        "nothing": offset,
+        "town together with mood": replace(offset, cells=replace(offset.cells, name="town together with mood")),
+    }.items():
+        offsets = {**model.settings.offsets, name: wrong}
+        storage.write(replace(model, settings=replace(model.settings, offsets=offsets)), tmp_path / "m")
+        with pytest.raises(ModelFileError, match="offset"):
+            storage.read(tmp_path / "m")

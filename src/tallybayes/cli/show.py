@@ -10,7 +10,7 @@ import numpy as np
 
 from tallybayes.cli.screen import console, print_json, read_model
 from tallybayes.core.model import Model
-from tallybayes.core.schema import NumberedColumns, amount, plural
+from tallybayes.core.schema import NumberedColumns, amount, plural, some_of
 
 MOST = 40  # columns and classes that are listed
 
@@ -50,6 +50,7 @@ def _settings(model: Model) -> dict[str, Any]:
         **{f"block {name}": repr(family) for name, family in settings.families.items()},
         "prior": settings.prior,
         "prior_alpha": f"{settings.prior_alpha:g}",
+        **({"corrected from rows": some_of(tuple(settings.offsets))} if settings.offsets else {}),
         "calibration": repr(settings.calibration),
         "parameters": f"{model.n_parameters:,}",
     }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, mask_labels, mask_scores
 from tallybayes.core.documents import Texts
 from tallybayes.core.family import Family, for_columns, quiet_log
+from tallybayes.core.offsets import Lookup
 from tallybayes.core.tally import Tally, named_cells
 from tallybayes.errors import RowError
 
@@ -28,6 +29,7 @@ class LeaveOneOut:
     parameters: Mapping[str, Any]  # of all rows, by block
     words: Texts
     weights: Mapping[str, Array] | None  # of the columns (d,) or words (V,) of each block; None where all weigh one
+    offsets: Mapping[str, Lookup]  # of the blocks that have some; they stay, whichever row is left out
 
     @property
     def n_classes(self) -> int:
@@ -40,6 +42,8 @@ class LeaveOneOut:
         for name, block in part.blocks.items():
             assert part.labels is not None
             x = self.words.without_own_words(name, block.x, part.labels)
+            if name in self.offsets:
+                evidence += self.offsets[name].scores(x)
             if self.weights is None:
                 work = named_cells(self.families[name].leave_one_out, self.tally.schema, block.columns, first)
                 summary, params = self.words.summary(name), self.parameters[name]
@@ -55,7 +59,7 @@ class LeaveOneOut:
         return evidence
 
     def contributions(self, part: Batch) -> Array:
-        """Log P(x_d | y), shape (n, K, D), without weights, of each row without the row."""
+        """Log P(x_d | y), shape (n, K, D), without weights and offsets, of each row without the row."""
         parts = np.zeros((part.n_rows, self.n_classes, len(self.tally.schema.columns)))
         for name, block in part.blocks.items():
             assert part.labels is not None

@@ -15,19 +15,18 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
+from tallybayes.core.chunks import by_chunks
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import quiet_log
 from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
 from tallybayes.core.merging import merged, selected
+from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
-from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, TallybayesError
-
-CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +85,20 @@ class Model(ByValue):
 
     @cached_property
     def scoring(self) -> dict[str, Any]:
-        """Parameters of each block with the columns' weights on their logs."""
-        if self.settings.weights is None:
-            return self.parameters
-        return {name: params.weighted(self.weight_of(name)) for name, params in self.parameters.items()}
+        """Parameters of each block with the columns' weights on their logs, and offsets in their tables."""
+        scoring = self.parameters
+        if self.settings.weights is not None:
+            scoring = {name: params.weighted(self.weight_of(name)) for name, params in scoring.items()}
+        tables = {name: lookup.table for name, lookup in self.offsets.items() if self._is_coded(name)}
+        return scoring | {name: scoring[name].plus(table) for name, table in tables.items()}
+
+    @cached_property
+    def offsets(self) -> dict[str, Lookup]:
+        """The offsets of each block that has some."""
+        return lookups(self.settings.offsets, self.tally, self.settings.families)
+
+    def _is_coded(self, block: str) -> bool:
+        return self.settings.families[block].is_coded
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
@@ -127,13 +136,21 @@ class Model(ByValue):
 
     @cached_property
     def generative(self) -> Model:
-        """The plain model, without pairs and weights, which has a density of rows: for P(x) and samples."""
-        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
-        if self.settings.weights is None and len(families) == len(self.settings.families):
+        """The plain model, without pairs, weights and offsets, which has a density of rows: for P(x) and samples."""
+        corrected = any(family.is_correction for family in self.settings.families.values())
+        if self.settings.weights is None and not self.settings.offsets and not corrected:
             return self
-        settings = replace(self.settings, families=families, weights=None, calibration=None)
-        blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
-        return Model(settings, replace(self.tally, blocks=blocks))
+        return self.without_refinement()
+
+    def without_refinement(self) -> Model:
+        """Return the same columns and families without pairs, weights, offsets and calibration."""
+        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
+        gone = {c for name, block in self.tally.blocks.items() if name not in families for c in block.columns}
+        tally = self.tally
+        if gone:
+            tally = tally.select([column.name for p, column in enumerate(self.schema.columns) if p not in gone])
+        settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
+        return replace(self, settings=settings, tally=tally)
 
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
@@ -161,7 +178,7 @@ class Model(ByValue):
         return left.trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model that has learned the rows of both; weights are averaged by rows.
+        """Return the model that has learned the rows of both; weights and offsets are averaged by rows.
 
         A calibration was fitted to the rows of one of them, and is left out where both have rows.
         """
@@ -179,7 +196,9 @@ class Model(ByValue):
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
-        return replace(self, settings=replace(self.settings, families=families, calibration=None), tally=tally)
+        offsets = offsets_within(self.settings.offsets, tally.schema)
+        settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
+        return replace(self, settings=settings, tally=tally)
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -188,13 +207,16 @@ class Model(ByValue):
         """
         named = tuple(self.settings.prior) if isinstance(self.settings.prior, Mapping) else ()
         one_by_one = not isinstance(self.settings.calibration, Temperature | None)
-        return replace(self, tally=self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named)))
+        tally = self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named))
+        offsets = offsets_within(self.settings.offsets, tally.schema)
+        return replace(self, settings=replace(self.settings, offsets=offsets), tally=tally)
 
     def check(self) -> None:
         """Refuse a model whose parts do not belong together, or whose parameters cannot be estimated."""
         if set(self.settings.families) != set(self.tally.blocks):
             raise SchemaError("its settings are not for the columns that it counted")
         self.tally.check()
+        check_offsets(self.settings.offsets, self.tally)
         try:
             with np.errstate(all="ignore"):
                 self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
@@ -260,12 +282,21 @@ class Model(ByValue):
         return np.sum([self.settings.families[n].log_base(self.words.of_known(n, x)) for n, x in blocks], axis=0)
 
     def contributions(self, batch: Rows) -> Array:
-        """Weighted log P(x_d | y), shape (n, K, D); with `prior_score` they add up to the log joint."""
+        """Weighted log P(x_d | y) and offset, shape (n, K, D); with `prior_score` they add up to the log joint."""
         parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
         for name, block in batch.rows(0, batch.n_rows).blocks.items():
             verb = "log_prob" if isinstance(block.x, Documents) else "contributions"
             scores = named_cells(self._bound(name, verb), self.schema, block.columns, 0)(block.x)
-            parts[:, :, list(block.columns)] = mask_scores(block.x, scores if scores.ndim == 3 else scores[:, :, None])
+            parts[:, :, list(block.columns)] = scores if scores.ndim == 3 else scores[:, :, None]
+        return parts
+
+    def corrections(self, batch: Rows) -> Array:
+        """The offsets that are in the contributions, shape (n, K, D)."""
+        parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
+        blocks = batch.rows(0, batch.n_rows).blocks if self.offsets else {}
+        for name, lookup in self.offsets.items():
+            x, columns = self.words.of_known(name, blocks[name].x), list(blocks[name].columns)
+            parts[:, :, columns] = lookup.added(parts[:, :, columns], x)
         return parts
 
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
@@ -291,14 +322,14 @@ class Model(ByValue):
         return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
 
     def contributions_without(self, part: Batch) -> Array:
-        """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights."""
+        """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""
         return self._leave_one_out.contributions(part)
 
     @cached_property
     def _leave_one_out(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
-        return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights)
+        return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights, self.offsets)
 
     @property
     def bag(self) -> list[int]:
@@ -312,8 +343,16 @@ class Model(ByValue):
         return name in self.texts or self.settings.families[name].is_document
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
+        """What scores the rows of a block, offsets included."""
         family, params = self.settings.families[name], self.scoring[name]
-        return lambda x: getattr(family, verb)(params, self.words.of_known(name, x))
+        lookup = None if self._is_coded(name) else self.offsets.get(name)
+
+        def work(x: Matrix) -> Array:
+            known = self.words.of_known(name, x)
+            scores = mask_scores(x, getattr(family, verb)(params, known))
+            return scores if lookup is None else lookup.added(scores, known)
+
+        return work
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
@@ -321,7 +360,7 @@ class Model(ByValue):
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out the pairs
                 work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
-                evidence += mask_scores(block.x, work(block.x))
+                evidence += work(block.x)
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
@@ -347,18 +386,8 @@ class Model(ByValue):
 
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, join the results and warn of rows that every class forbids."""
-        threads = threads_for(batch.size * self.n_classes, n_jobs)
-        step = max(1, min(batch.most_rows or CHUNK, -(-batch.n_rows // threads)))
-        if batch.n_rows <= step:
-            out, forbidden = work(batch.rows(0, batch.n_rows), 0)
-        else:
-            self.scoring, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
-            out, first, forbidden = None, 0, 0
-            for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
-                if out is None:
-                    out = np.empty((batch.n_rows, *part.shape[1:]), dtype=part.dtype)
-                out[first : first + len(part)] = part
-                first, forbidden = first + len(part), forbidden + number
+        self.scoring, self.offsets, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
+        out, forbidden = by_chunks(batch, self.n_classes, n_jobs, work)
         if forbidden:
             warnings.warn(
                 f"{plural(forbidden, 'row')} had probability zero under every class and got the prior instead; "

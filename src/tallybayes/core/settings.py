@@ -1,4 +1,4 @@
-"""How a tally is to be read: the families, the prior, weights of the evidence and calibration."""
+"""How a tally is to be read: the families, the prior, weights of the evidence, offsets and calibration."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import Family, quiet_log
+from tallybayes.core.offsets import Offset, averaged
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError
@@ -111,6 +112,8 @@ class Settings(ByValue):
         What turns the posteriors into calibrated ones.
     weights : EvidenceWeights, optional
         The weights of the evidence; all are 1 by default.
+    offsets : mapping of str to Offset
+        What is added to the weighted evidence of a column or pair, by its name.
     """
 
     families: Mapping[str, Family]
@@ -118,14 +121,16 @@ class Settings(ByValue):
     prior_alpha: float = 0.0
     calibration: Calibration | None = None
     weights: EvidenceWeights | None = None
+    offsets: Mapping[str, Offset] = field(default_factory=dict)
 
     def joined(self, other: Settings, share: float) -> Settings:
         """The settings of two tables together, of which the other has this share of the rows."""
         if self.prior != other.prior or self.prior_alpha != other.prior_alpha:
             raise SettingError("only models with the same prior and prior_alpha add; set both alike with with_prior")
-        if self.weights is None or other.weights is None:
-            return self if other.weights is None else replace(self, weights=other.weights)
-        return replace(self, weights=self.weights.mean(other.weights, share))
+        weights = other.weights if self.weights is None else self.weights
+        if self.weights is not None and other.weights is not None:
+            weights = self.weights.mean(other.weights, share)
+        return replace(self, weights=weights, offsets=averaged(self.offsets, other.offsets, share))
 
     def log_prior(self, schema: Schema, class_weight: Array) -> Array:
         """Log P(y), shape (…, K), for class weights of that shape."""

@@ -134,7 +134,7 @@ class Text:
     """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted by ``tokens``; nothing if missing.
 
     With a ``length`` the amounts of the words that are known are scaled so that they sum to it; ``binary`` ones are 1
-    for a word that occurs.
+    for a word that occurs. A text in which some word is known adds ``correction``, too.
     """
 
     column: str
@@ -144,6 +144,7 @@ class Text:
     offset: Array  # (K,)
     length: float | None = None
     binary: bool = False
+    correction: Array | None = None  # (K,)
 
 
 Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Formula | Bag | Ellipsoid | Text

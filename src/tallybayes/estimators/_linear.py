@@ -16,6 +16,10 @@ def linear_view(model: Model) -> tuple[Array, Array]:
     """Weights and biases of the classes, or of their log odds where there are two."""
     if len(model.tally.blocks) != 1 or model.settings.weights is not None:
         raise NotAvailableError("a mixed table has no single linear form; read the evidence with explain")
+    if model.settings.offsets:
+        raise NotAvailableError(
+            "corrections learned from rows have no linear form; without_refinement() leaves them out"
+        )
     ((block, family),) = model.settings.families.items()
     weights, bias = family.linear(model.parameters[block])
     bias = bias + model.log_prior

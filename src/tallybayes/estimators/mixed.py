@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
@@ -240,6 +241,18 @@ class NaiveBayes(TableNB):
         """
         self._validate_params()
         return self._partial_fit(X, one_target(y, target), classes, sample_weight)
+
+    def without_refinement(self) -> Self:
+        """Return the same columns and families without pairs, weights, offsets and calibration.
+
+        What is left is counted, not chosen to predict well: every factor is P(value | class).
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        return self._like(self.model_.without_refinement(), weights=None, pairs=0, calibration=None)
 
     @property
     def alpha_(self) -> float:

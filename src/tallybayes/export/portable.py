@@ -1,8 +1,8 @@
 """A scorer as plain data: what a fitted model does to a row, without the tally it came from.
 
 The score of class k is ``prior[k]`` and what every term adds; the probabilities are the softmax of the scores, and a
-calibration may follow. Weights of the evidence are multiplied in already. Every export (JSON, Python, SQL, ONNX) is
-written from this record and nothing else.
+calibration may follow. Weights of the evidence are multiplied in, and offsets added, already. Every export (JSON,
+Python, SQL, ONNX) is written from this record and nothing else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -138,14 +138,19 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
     """The terms of a block with the place of their column; what adds nothing to any class is left out."""
     params, family = model.scoring[block], model.settings.families[block]
     places = model.tally.blocks[block].columns
+    lookup = model.offsets.get(block)
     if block in model.texts:
         column = model.texts[block]
-        yield places[0], family.text_term(params, column, _words(model, block, column))
+        text = family.text_term(params, column, _words(model, block, column))
+        yield places[0], text if lookup is None else replace(text, correction=lookup.table[0])
         return
-    weights = model.weight_of(block)
-    for j, term in family.terms(params, [model.schema.columns[c] for c in places]):
-        if family.is_document or weights[j] != 0.0:
+    weights, columns = model.weight_of(block), [model.schema.columns[c] for c in places]
+    for j, term in family.terms(params, columns):
+        if family.is_document or family.is_coded or weights[j] != 0.0:
             yield places[j], term
+    if lookup is not None and not family.is_coded:  # those of codes are in the tables
+        for j, edges, scores in lookup.by_column():
+            yield places[j], ByBin(columns[j].name, edges, scores)
 
 
 def _words(model: Model, block: str, column: Column) -> tuple[str, ...]:

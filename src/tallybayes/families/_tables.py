@@ -56,6 +56,10 @@ class Tables:
         """The same, each column's logs times its weight (d,)."""
         return replace(self, table=self.table * np.repeat(weights, np.diff(self.start))[:, None])
 
+    def plus(self, offsets: Array) -> Self:
+        """The same, with offsets of the shape of the table added."""
+        return replace(self, table=self.table + offsets)
+
     def log_prob(self, x: Codes) -> Array:
         """Sum (n, K) of the logs that the codes point at."""
         return kernels.table_scores(x.matrix, self.start, self.table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.core.model import Model
-from tallybayes.core.schema import MOST_SHOWN, WIDEST, amount, plural
+from tallybayes.core.schema import MOST_SHOWN, WIDEST, amount, plural, some_of
 
 
 def class_table(model: Model) -> list[tuple[str, str, str]]:
@@ -31,7 +31,9 @@ def summary(model: Model, name: str) -> str:
     ]
     for label, weight, p in [("class", "rows", "prior"), *classes]:
         lines.append(f"{label:{wide}}  {weight:>12}  {p:>6}".rstrip())
-    return "\n".join([*lines, *_importance(model)])
+    corrected = [name for name in model.schema.names if name in model.settings.offsets]
+    notes = ["", f"correction learned from rows: {some_of(corrected)}"] if corrected else []
+    return "\n".join([*lines, *_importance(model), *notes])
 
 
 def _importance(model: Model) -> list[str]:

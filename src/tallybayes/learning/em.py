@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Labels, Rows
-from tallybayes.core.model import CHUNK, Model
+from tallybayes.core.chunks import CHUNK
+from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.threads import map_rows, threads_for

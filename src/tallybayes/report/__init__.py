@@ -10,6 +10,7 @@ import numpy as np
 
 from tallybayes.core.batch import every_nth
 from tallybayes.core.model import Model
+from tallybayes.core.schema import some_of
 from tallybayes.data.atomic import replacing
 from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
 from tallybayes.export.portable import Scorer
@@ -131,5 +132,6 @@ def _settings(model: Model) -> dict[str, str]:
         **{f"{name} columns": repr(family) for name, family in settings.families.items()},
         "prior": settings.prior if isinstance(settings.prior, str) else str(dict(settings.prior)),
         "weights": weights,
+        **({"correction learned from rows": some_of(tuple(settings.offsets))} if settings.offsets else {}),
         "calibration": "none" if settings.calibration is None else repr(settings.calibration),
     }

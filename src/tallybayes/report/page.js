@@ -275,8 +275,12 @@
         ...few.map((k) =>
           make("tr", k === order[0] ? { class: "best" } : {}, make("th", { scope: "row" }, labels[k]),
             make("td", { class: "bar-cell" }, bar(p[k], "share")), make("td", { class: "n" }, percent(p[k])))));
-      const odds = added.filter(({ evidence }) => evidence !== null)
-        .map(({ columns, evidence }) => ({ columns, odds: minus(evidence[a], evidence[b]) }));
+      const together = new Map(); // the evidence of a column and its correction are two terms
+      for (const { columns, evidence } of added.filter((term) => term.evidence !== null)) {
+        const [name, x] = [JSON.stringify(columns), minus(evidence[a], evidence[b])];
+        together.set(name, { columns, odds: x + (together.has(name) ? together.get(name).odds : 0) });
+      }
+      const odds = [...together.values()];
       const all = [{ columns: ["prior"], odds: minus(prior[a], prior[b]), prior: true }, ...odds.filter((e) => e.odds !== 0)];
       const largest = Math.max(1, ...all.map((e) => Math.abs(e.odds)).filter(Number.isFinite));
       const ranked = all.slice(1).sort((x, y) => Math.abs(y.odds) - Math.abs(x.odds));

@@ -225,10 +225,12 @@ const tallybayes = (() => {
       const [known, slopes, offset] = [places(term.words), table(term.slopes), numbers(term.offset)];
       const each = (row) =>
         amounts(row[term.column], term, known).map(([word, x]) => ({ word, evidence: slopes[known.get(word)].map((s) => s * x) }));
+      const correction = term.correction === null ? [] : numbers(term.correction);
       const evaluate = (row) => {
         if (isMissing(row[term.column])) return null;
-        const scores = offset.slice();
-        for (const { evidence } of each(row)) evidence.forEach((s, k) => (scores[k] += s));
+        const [scores, words] = [offset.slice(), each(row)];
+        if (words.length) correction.forEach((s, k) => (scores[k] += s));
+        for (const { evidence } of words) evidence.forEach((s, k) => (scores[k] += s));
         return scores;
       };
       evaluate.words = each; // what each word adds

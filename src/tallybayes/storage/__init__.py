@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallybayes import __version__
 from tallybayes.core import calibration
 from tallybayes.core.model import Model
+from tallybayes.core.offsets import Offset
 from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.scatter import Scatter
 from tallybayes.core.schema import Column, NumberedColumns, Schema, amount, plural
@@ -52,7 +53,7 @@ DTYPES: dict[str, Any] = {
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Provenance, Steps, Settings, EvidenceWeights, WordWeights, EM, legacy.Plan),
+        *(Model, Provenance, Steps, Settings, EvidenceWeights, WordWeights, Offset, EM, legacy.Plan),
         *(Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
 from tallybayes.inspection.charts._model import model_of, place_of
@@ -136,7 +138,7 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     theirs = int(others.argmax()) if against is None else place_of(model, against)
     if mine == theirs:
         raise DataError(f"{classes[mine]!r} cannot be compared with itself; name another class")
-    lines = [_line(picture, mine, theirs) for picture in column_pictures(model)]
+    lines = [_line(model, picture, mine, theirs) for picture in column_pictures(model)]
     lines.sort(key=lambda line: -_width(line))
     lines = [line for line in lines if _width(line) > 0][:most]
     finite = [abs(odds) for line in lines for odds in line.log_odds if math.isfinite(odds)]
@@ -151,24 +153,41 @@ def _width(line: Line) -> float:
     return max(finite) - min(finite) if finite else 0.0
 
 
-def _line(picture: ColumnPicture, mine: int, theirs: int) -> Line:
+def _line(model: Model, picture: ColumnPicture, mine: int, theirs: int) -> Line:
     """The log odds of a column's values: of all levels, or of numbers evenly spread."""
     shape = picture.shape
     if isinstance(shape, Bars):
-        chance = shape.chance
-        names: tuple[str, ...] = shape.levels
+        chance, names = shape.chance, shape.levels
+        points = picture.weight * _odds(chance, mine, theirs)
+        points = points + _correction(model, picture.column, mine, theirs, np.arange(len(names)), by_cell=True)
         if len(names) > MOST_VALUES:  # the two ends and the most informative ones
             odds = _odds(chance, mine, theirs)
             kept = np.sort(np.argsort(-np.abs(odds) * (chance[mine] + chance[theirs]), kind="stable")[:MOST_VALUES])
-            chance, names = chance[:, kept], tuple(names[c] for c in kept)
-        return Line(picture.column, names, tuple((picture.weight * _odds(chance, mine, theirs)).tolist()))
+            points, names = points[kept], tuple(names[c] for c in kept)
+        return Line(picture.column, names, tuple(points.tolist()))
     assert isinstance(shape, Curves)
     middle = 0.5 * (shape.points[1:] + shape.points[:-1]) if shape.stepped else shape.points
     values = round_numbers(float(shape.points[0]), float(shape.points[-1]), MOST_VALUES)
     every = picture.weight * _odds(shape.density, mine, theirs)
     near = np.searchsorted(shape.points, values, side="right") - 1
     odds = every[np.clip(near, 0, len(every) - 1)] if shape.stepped else np.interp(values, middle, every)
+    odds = odds + _correction(model, picture.column, mine, theirs, np.array(values))
     return Line(picture.column, tuple(f"{x:,.10g}" for x in values), tuple(odds.tolist()), numbers=True)
+
+
+def _correction(
+    model: Model, name: str, mine: int, theirs: int, values: NDArray[Any], by_cell: bool = False
+) -> Array | float:
+    """The log odds that the offset of a column adds to numbers or, where the column has cells, to those."""
+    offset = model.settings.offsets.get(name)
+    if offset is None:
+        return 0.0
+    column = next(column for column in model.schema.columns if column.name == name)
+    cells = offset.cells if column.n_cells == 1 and column.levels is None else column
+    table = offset.among(cells, model.schema.classes)
+    in_cells = by_cell and cells is column
+    place = values if in_cells else np.searchsorted(np.array(cells.edges or ()), values, side="right")
+    return np.asarray(table[place, mine] - table[place, theirs])
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

@@ -44,7 +44,7 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
     tuple of Step
         Their logs add up to the log joint.
     """
-    evidence = model.contributions(batch)[0]
+    evidence, offsets = model.contributions(batch)[0], model.corrections(batch)[0]
     weights = model.settings.weights
     ratios = tuple(_raised(str(p), 1.0 if weights is None else weights.prior) for p in prior_ratios(model))
     prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))
@@ -57,9 +57,13 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
                 continue
             logs = tuple(evidence[:, p].tolist())
             weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
-            plain = tuple(log / weight for log in logs) if weight else logs
+            plain = tuple(((evidence[:, p] - offsets[:, p]) / (weight or 1.0)).tolist())
             factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
-            found.append(Step(f"{column.name} = {shown(value)}", factors, logs))
+            what = f"{column.name} = {shown(value)}"
+            if offsets[:, p].any():
+                what = f"{what} × correction"
+                factors = tuple(f"{f} × {math.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
+            found.append(Step(what, factors, logs))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -18,11 +18,12 @@ from tallybayes.inspection.explain._values import difference, percent, shown, va
 from tallybayes.inspection.explain.words import Words, marked_html, words_of
 
 MOST_WORDS = 10  # of a text, that are listed
+CORRECTION = "correction learned from rows"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence of one column: log P(value | label) − log P(value | against), in nats."""
+    """The evidence of one column: log P(value | label) − log P(value | against), in nats, weighted and corrected."""
 
     column: str
     value: Any
@@ -30,6 +31,7 @@ class Evidence:
     pair: bool = False  # two columns together
     words: Words | None = None  # of a text
     unseen: bool = False  # an unseen category, which is no evidence
+    correction: float = 0.0  # the part of it that is an offset
 
     @property
     def what(self) -> str:
@@ -52,6 +54,8 @@ class Evidence:
             )
         if self.words.absent:
             found.append(("  absent words", self.words.absent))
+        if self.correction:
+            found.append((f"  {CORRECTION}", self.correction))
         return found
 
 
@@ -85,6 +89,15 @@ class Explanation:
         names = [e.column for e in self.evidence if e.value is None and not e.log_odds and not e.pair]
         return f"missing: {', '.join(names)}" if names else ""
 
+    @property
+    def _corrected(self) -> str:
+        names = [e.column for e in self.evidence if e.correction and e.words is None]
+        return f"with a {CORRECTION}: {', '.join(names)}" if names else ""
+
+    @property
+    def _notes(self) -> list[str]:
+        return [note for note in (self._missing, self._corrected) if note]
+
     def __str__(self) -> str:
         parts = self._lines
         wide = max(len(name) for name, _ in parts)
@@ -94,7 +107,7 @@ class Explanation:
             size = round(20 * min(1.0, abs(amount) / largest))
             lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
         lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
-        return "\n".join(lines + ([f"  {self._missing}"] if self._missing else []))
+        return "\n".join(lines + [f"  {note}" for note in self._notes])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -103,8 +116,8 @@ class Explanation:
         )
         texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
         total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
-        missing = f"<p>{escape(self._missing)}</p>" if self._missing else ""
-        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{missing}{texts}"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes)
+        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{notes}{texts}"
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -114,6 +127,7 @@ class Explanation:
             "prior": self.prior,
             "evidence": [
                 {"column": e.column, "value": e.value, "log_odds": e.log_odds}
+                | ({"correction": e.correction} if e.correction else {})
                 | ({} if e.words is None else e.words.as_dict())
                 for e in self.evidence
             ],
@@ -153,7 +167,10 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
         for block, text in model.texts.items()
         if values.get(text.name) is not None
     }
-    evidence = strongest(model.schema, values, parts[best], parts[other], words)
+    offsets = model.corrections(batch)[0]
+    found = strongest(model.schema, values, parts[best], parts[other], words)
+    corrections = dict(zip(model.schema.names, (offsets[best] - offsets[other]).tolist(), strict=True))
+    evidence = tuple(replace(e, correction=corrections[e.column]) for e in found)
     prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],

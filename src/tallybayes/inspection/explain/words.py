@@ -35,7 +35,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Words:
-    """The evidence of the words of a text; with ``absent`` they add up to that of the column."""
+    """The evidence of the words of a text; with ``absent`` and an offset they add up to that of the column."""
 
     words: tuple[Word, ...]  # those that are known, strongest first
     unknown: int  # different words that were never learned: no evidence

@@ -1,0 +1,269 @@
+"""Corrections of the scores that were learned from rows: a number for every cell of a column and every class.
+
+score_k = prior_k + Σ_d [ w_d·e_dk(x_d) + offset_d[cell(x_d), k] ]. A missing value, an unseen category and a text
+without known words have no cell, so they add no offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core import kernels
+from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix, columns_of
+from tallybayes.core.equality import ByValue, same_value
+from tallybayes.core.family import Family
+from tallybayes.core.schema import Column, Level, Schema, united
+from tallybayes.core.tally import Tally
+from tallybayes.errors import SchemaError
+
+
+@dataclass(frozen=True, eq=False)
+class Offset(ByValue):
+    """What the cells of one column add to the scores of the classes.
+
+    Parameters
+    ----------
+    cells : Column
+        The column as its cells are distinguished: by levels, by the edges of bins, or by the parts of a pair. Without
+        any of these there is one cell: the offset is added wherever the column has a value.
+    classes : tuple
+        The classes that it was learned for.
+    table : ndarray of shape (cells, classes)
+
+    Examples
+    --------
+    >>> offset = Offset(Column("wind", "category", ("strong", "weak")), ("no", "yes"), np.array([[0.5, -0.5], [0, 0]]))
+    >>> offset.among(Column("wind", "category", ("calm", "strong")), ("no", "perhaps", "yes"))
+    array([[ 0. ,  0. ,  0. ],
+           [ 0.5,  0. , -0.5]])
+    """
+
+    cells: Column
+    classes: tuple[Level, ...]
+    table: Array
+
+    def __repr__(self) -> str:
+        return f"Offset({self.cells!r}, {len(self.classes)} classes)"
+
+    def among(self, column: Column, classes: Sequence[Level]) -> Array:
+        """The offsets (C, K) of the cells of a column and the classes, as they are now; zero for those not known.
+
+        A bin with other edges than the offset's has the mean of the cells that it covers.
+        """
+        table = _for_cells(self.table, self.cells, column)
+        if tuple(classes) == self.classes:
+            return table
+        return np.ascontiguousarray(_by_name(table.T, self.classes, classes).T)
+
+    def mean(self, other: Offset, share: float) -> Offset:
+        """The offsets of two tables together, of which the other has this share of the rows.
+
+        A cell or a class that one side does not have counts as zero there.
+        """
+        cells, classes = _all_cells(self.cells, other.cells), tuple(united(self.classes, other.classes))
+        mine, theirs = (each.among(cells, classes) for each in (self, other))
+        return Offset(cells, classes, (1.0 - share) * mine + share * theirs)
+
+    def scaled(self, factor: float) -> Offset:
+        """The same, each number times the factor."""
+        return replace(self, table=self.table * factor)
+
+    def within(self, column: Column, classes: Sequence[Level]) -> Offset:
+        """The offset without the levels and classes that are gone."""
+        cells, left = _left_of(self.cells, column), tuple(k for k in self.classes if k in set(classes))
+        if cells == self.cells and left == self.classes:
+            return self
+        return Offset(cells, left, self.among(cells, left))
+
+    def check(self, column: Column) -> None:
+        """Refuse an offset that does not fit its column, or whose table does not fit its cells."""
+        if not _fits(self.cells, column) or len(set(self.classes)) < len(self.classes):
+            raise SchemaError(f"the offset of column {column.name!r} is not for this column")
+        if self.table.shape != (self.cells.n_cells, len(self.classes)) or not np.isfinite(self.table).all():
+            raise SchemaError(f"the offset of column {column.name!r} has no finite number for every cell and class")
+
+
+def averaged(mine: Mapping[str, Offset], theirs: Mapping[str, Offset], share: float) -> Mapping[str, Offset]:
+    """The offsets of two tables together, of which the other has this share of the rows; none counts as zero."""
+    if share in (0.0, 1.0) or same_value(mine, theirs):
+        return theirs if share == 1.0 else mine
+    found = {}
+    for name in dict.fromkeys((*mine, *theirs)):
+        if name in mine and name in theirs:
+            found[name] = mine[name].mean(theirs[name], share)
+        else:
+            found[name] = mine[name].scaled(1.0 - share) if name in mine else theirs[name].scaled(share)
+    return found
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The offsets of the columns of one block, ready to be added to the scores of its rows."""
+
+    columns: tuple[int, ...]  # places in the block
+    edges: tuple[Array, ...]  # of each column, where numbers are looked up
+    start: NDArray[np.int64]  # (m + 1,) first cell of each column
+    table: Array  # (cells + m, K); the last cell of each column is for unseen values, and zero
+
+    @classmethod
+    def of(
+        cls, offsets: Mapping[str, Offset], columns: Sequence[Column], classes: Sequence[Level], coded: bool
+    ) -> Self | None:
+        """Those of a block of columns, or None; of codes for every column, so that the cells are those of its table."""
+        if not any(column.name in offsets for column in columns):
+            return None
+        places, edges, tables = [], [], []
+        for j, column in enumerate(columns):
+            offset = offsets.get(column.name)
+            if offset is not None:
+                cells = column if coded else offset.cells
+                tables.append(offset.among(cells, classes))
+                edges.append(np.array(cells.edges or (), dtype=np.float64))
+            elif coded:
+                tables.append(np.zeros((column.n_cells, len(classes))))
+            if coded or offset is not None:
+                places.append(j)
+        none = np.zeros((1, len(classes)))
+        start = kernels.starts(np.array([len(table) + 1 for table in tables], dtype=np.int64))
+        return cls(tuple(places), tuple(edges), start, np.concatenate([part for t in tables for part in (t, none)]))
+
+    def scores(self, x: Matrix) -> Array:
+        """What the rows get (n, K)."""
+        return kernels.table_scores(self._codes(x), self.start, self.table)
+
+    def added(self, scores: Array, x: Matrix) -> Array:
+        """Scores (n, K) of the block, or of each of its columns (n, K, d), and the offsets."""
+        if scores.ndim == 2:
+            return scores + self.scores(x)
+        codes = self._codes(x)
+        for i, j in enumerate(self.columns):
+            first, last = self.start[i], self.start[i + 1]
+            own = kernels.table_scores(codes[:, i : i + 1], np.array([0, last - first]), self.table[first:last])
+            scores[:, :, j] += own
+        return scores
+
+    def by_column(self) -> Iterator[tuple[int, Array, Array]]:
+        """Of each column of numbers its place, the edges of its bins and their offsets (B, K)."""
+        for i, (j, edges) in enumerate(zip(self.columns, self.edges, strict=True)):
+            yield j, edges, self.table[self.start[i] : self.start[i + 1] - 1]
+
+    def _codes(self, x: Matrix) -> NDArray[Any]:
+        """The cell (n, m) of each value; −1 where there is none."""
+        if isinstance(x, Documents):
+            return np.where(np.diff(x.start) > 0, 0, MISSING)[:, None]
+        if isinstance(x, Codes):
+            return x.matrix if len(self.columns) == x.shape[1] else x.matrix[:, list(self.columns)]
+        if isinstance(x, Csr):
+            x = x.dense()
+        codes = np.empty((len(x), len(self.columns)), dtype=np.int32)
+        for i, (j, edges) in enumerate(zip(self.columns, self.edges, strict=True)):
+            values = columns_of(x, [j])[:, 0]  # type: ignore[index]
+            codes[:, i] = np.where(np.isnan(values), MISSING, np.searchsorted(edges, values, side="right"))
+        return codes
+
+
+# ------------------------------------------------------------------------------------------ those of a model
+
+
+def lookups(given: Mapping[str, Offset], tally: Tally, families: Mapping[str, Family]) -> dict[str, Lookup]:
+    """The offsets of each block that has some."""
+    columns, classes = tally.schema.columns, tally.schema.classes
+    blocks = {name: [columns[c] for c in block.columns] for name, block in tally.blocks.items()} if given else {}
+    found = {name: Lookup.of(given, own, classes, families[name].is_coded) for name, own in blocks.items()}
+    return {name: lookup for name, lookup in found.items() if lookup is not None}
+
+
+def offsets_within(given: Mapping[str, Offset], schema: Schema) -> Mapping[str, Offset]:
+    """The offsets without the columns, levels and classes that are gone."""
+    columns = {column.name: column for column in schema.columns} if given else {}
+    return {name: each.within(columns[name], schema.classes) for name, each in given.items() if name in columns}
+
+
+def check_offsets(given: Mapping[str, Offset], tally: Tally) -> None:
+    """Refuse offsets that do not fit their columns, or of columns that are no evidence."""
+    places = (c for block in tally.blocks.values() for c in block.columns) if given else ()
+    columns = {column.name: column for column in map(tally.schema.columns.__getitem__, places)}
+    for name, offset in given.items():
+        if name not in columns:
+            raise SchemaError(f"it has an offset of {name!r}, which is no evidence")
+        offset.check(columns[name])
+
+
+# ------------------------------------------------------------------------------------------ cells of two columns
+
+
+def _for_cells(table: Array, mine: Column, wanted: Column) -> Array:
+    """The rows (C, …) of a table (cells of mine, …) for the cells of another column."""
+    if mine.parts is not None and wanted.parts is not None:
+        (a, b), (left, right) = mine.parts, wanted.parts
+        by_left = _for_cells(table.reshape(a.n_cells, -1), a, left).reshape(left.n_cells, b.n_cells, -1)
+        by_right = np.ascontiguousarray(by_left.swapaxes(0, 1)).reshape(b.n_cells, -1)
+        both = _for_cells(by_right, b, right).reshape(right.n_cells, left.n_cells, -1)
+        return np.ascontiguousarray(both.swapaxes(0, 1)).reshape(wanted.n_cells, -1)
+    if mine.edges is not None and (wanted.edges is not None or wanted.levels is None):
+        return _by_bin(table, mine.edges, wanted.edges or ())
+    if mine.levels is not None and mine.edges is None:
+        return _by_name(table, mine.levels, wanted.levels or ())
+    return np.repeat(table, wanted.n_cells, axis=0)
+
+
+def _by_name(table: Array, mine: Sequence[Level], wanted: Sequence[Level]) -> Array:
+    if mine == wanted:
+        return table
+    place = {value: p for p, value in enumerate(mine)}
+    found = np.fromiter((place.get(value, len(mine)) for value in wanted), dtype=np.intp, count=len(wanted))
+    return np.asarray(np.concatenate((table, np.zeros((1, table.shape[1]))))[found])
+
+
+def _by_bin(table: Array, mine: tuple[float, ...], wanted: tuple[float, ...]) -> Array:
+    """For each wanted bin the mean of the bins that it covers, in whole or in part."""
+    if mine == wanted:
+        return table
+    every = np.array(sorted({*mine, *wanted}))
+    covering = np.searchsorted(np.array(mine), np.concatenate(([-np.inf], every)), side="right")
+    first = np.concatenate(([0], np.searchsorted(every, np.array(wanted)) + 1)).astype(np.intp)
+    sums = np.add.reduceat(table[covering], first, axis=0)
+    return np.asarray(sums / np.diff(np.append(first, len(every) + 1))[:, None])
+
+
+def _all_cells(mine: Column, theirs: Column) -> Column:
+    """The column with the cells of both: all levels, all edges."""
+    if mine.parts is not None and theirs.parts is not None:
+        left, right = map(_all_cells, mine.parts, theirs.parts)
+        return replace(mine, parts=(left, right))
+    if mine.edges is not None or theirs.edges is not None:
+        return replace(mine, edges=tuple(sorted({*(mine.edges or ()), *(theirs.edges or ())})))
+    if mine.levels is None or theirs.levels is None:
+        return mine if theirs.levels is None else theirs
+    return replace(mine, levels=united(mine.levels, theirs.levels))
+
+
+def _left_of(cells: Column, column: Column) -> Column:
+    """The cells without the levels that the column does not have."""
+    if cells.parts is not None and column.parts is not None:
+        left, right = map(_left_of, cells.parts, column.parts)
+        return replace(cells, parts=(left, right))
+    if cells.levels is None or cells.edges is not None:
+        return cells
+    known = set(column.levels or ())
+    return replace(cells, levels=tuple(level for level in cells.levels if level in known))
+
+
+def _fits(cells: Column, column: Column) -> bool:
+    """Whether the cells are such as the column can have."""
+    if (cells.name, cells.kind) != (column.name, column.kind):
+        return False
+    if cells.parts is not None:
+        return column.parts is not None and all(map(_fits, cells.parts, column.parts))
+    if cells.edges is not None:
+        in_order = bool(np.isfinite(cells.edges).all() and np.all(np.diff(cells.edges) > 0))
+        is_number = column.edges is not None or (column.levels is None and column.parts is None)
+        return in_order and is_number and column.kind != "text"
+    if cells.levels is not None:
+        return column.levels is not None and column.edges is None and len(set(cells.levels)) == len(cells.levels)
+    return True
