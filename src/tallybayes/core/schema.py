@@ -6,6 +6,7 @@ that tallies made apart can be added.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 WIDEST = 40  # characters of a name that a printed table makes room for
@@ -32,8 +33,9 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "text", "pair", "ignored"}
-        What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
+    kind : {"numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"}
+        What its values mean; an ignored column is no evidence, a pair is two other columns taken together, a block
+        several numeric ones.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
@@ -46,8 +48,8 @@ class Column:
     edges : tuple of float, optional
         Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
         tallies with different edges meet in those that both have, which both can be counted in exactly.
-    parts : tuple of two Column, optional
-        The columns of a pair, each with the levels or edges that the pair distinguishes.
+    parts : tuple of Column, optional
+        The two columns of a pair, each with the levels or edges that the pair distinguishes, or those of a block.
     tokens : Tokens, optional
         How text is tokenised.
     declared : sequence, optional
@@ -66,7 +68,7 @@ class Column:
     lasting: str = field(default="", compare=False)
     whole: bool = False
     edges: tuple[float, ...] | None = None
-    parts: tuple[Column, Column] | None = None
+    parts: tuple[Column, ...] | None = None
     tokens: Tokens | None = None
     declared: Sequence[Level] = ()
 
@@ -76,10 +78,25 @@ class Column:
         return f"Column({self.name}: {self.kind}{of})"
 
     @property
+    def is_derived(self) -> bool:
+        """Whether it is made of other columns, as a pair or a block is, and not one of the table."""
+        return self.kind in ("pair", "block")
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is a column of the table that counts."""
+        return self.kind != "ignored" and not self.is_derived
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns whose cells its matrix holds: those of a block of numbers, else itself."""
+        return self.parts if self.kind == "block" and self.parts is not None else (self,)
+
+    @property
     def n_cells(self) -> int:
         """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
         if self.parts is not None:
-            return self.parts[0].n_cells * self.parts[1].n_cells
+            return math.prod(part.n_cells for part in self.parts)
         if self.edges is not None:
             return len(self.edges) + 1
         return 1 if self.levels is None else len(self.levels)
@@ -89,7 +106,7 @@ class Column:
         if (self.name, self.kind) != (other.name, other.kind):
             return False
         if self.parts is not None and other.parts is not None:
-            return all(map(Column.covers, self.parts, other.parts))
+            return len(self.parts) == len(other.parts) and all(map(Column.covers, self.parts, other.parts))
         if self.tokens != other.tokens:
             return False
         if isinstance(self.levels, Vocabulary) and isinstance(other.levels, Vocabulary):
@@ -101,8 +118,10 @@ class Column:
     def cells_in(self, larger: Column) -> NDArray[np.intp]:
         """Where each cell goes in those of a column that covers this one."""
         if self.parts is not None and larger.parts is not None:
-            rows, columns = (mine.cells_in(theirs) for mine, theirs in zip(self.parts, larger.parts, strict=True))
-            return (rows[:, None] * larger.parts[1].n_cells + columns).ravel()
+            cells = np.zeros(1, dtype=np.intp)
+            for mine, theirs in zip(self.parts, larger.parts, strict=True):
+                cells = (cells[:, None] * theirs.n_cells + mine.cells_in(theirs)).ravel()
+            return cells
         if self.edges is not None and larger.edges is not None:
             return np.searchsorted(larger.edges, [-np.inf, *self.edges], side="right")
         return np.zeros(1, dtype=np.intp) if self.levels is None else positions(self.levels, larger.levels or ())
@@ -115,8 +134,9 @@ class Column:
                 "give both tables the same columns in the same order, with the same kinds, counted alike"
             )
         if self.parts is not None and other.parts is not None:
-            left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
-            return replace(self, parts=(left, right))
+            if len(self.parts) != len(other.parts):
+                raise SchemaError(f"{self.name!r} is made of other columns in the other table; count both alike")
+            return replace(self, parts=tuple(map(Column.unite, self.parts, other.parts)))
         if self.tokens != other.tokens:
             raise SchemaError(
                 f"the text of column {self.name!r} was tokenised in two ways; count both with the same tokens"

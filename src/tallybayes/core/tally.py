@@ -203,8 +203,10 @@ class Tally(ByValue):
         for name, block in self.blocks.items():
             within = [i for i, c in enumerate(block.columns) if c in kept]
             if within:
-                columns = [kept[block.columns[i]] for i in within]
-                blocks[name] = Block(columns, block.summary.select(np.array(within, dtype=np.intp)))
+                columns, summary = [kept[block.columns[i]] for i in within], block.summary
+                if len(within) < len(block.columns):
+                    summary = summary.select(np.array(within, dtype=np.intp))
+                blocks[name] = Block(columns, summary)
         schema = replace(self.schema, columns=tuple(self.schema.columns[p] for p in kept))
         return Tally(schema, self.class_weight, blocks)
 
@@ -268,7 +270,8 @@ def named_cells(work: Callable[..., Any], schema: Schema, columns: Sequence[int]
         try:
             return work(*args)
         except CellError as error:
-            raise error.named([schema.columns[c].name for c in columns], first) from None
+            names = [part.name for c in columns for part in schema.columns[c].inputs]
+            raise error.named(names, first) from None
 
     return run
 

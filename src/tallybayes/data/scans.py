@@ -170,7 +170,7 @@ class FileSource:
 
         def work(file: Any) -> tuple[Any, Survey]:
             file = self._without_signs(self._as_learned(file, schema))
-            known = [c for c in schema.columns if c.kind not in ("ignored", "pair") and c.name in file.types]
+            known = [c for c in schema.columns if c.is_evidence and c.name in file.types]
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
             modes |= {c.name: "nothing" for c in known if c.kind == "text"}
             return file, self._survey(file, modes)
@@ -363,7 +363,7 @@ def _mode(file: Any, name: str, overrides: Overrides) -> Mode:
 def _with_levels(column: Column, seen: Survey) -> Column:
     """A known column with the levels that these rows have, and no others: tallies unite them by name."""
     if column.parts is not None:
-        return replace(column, parts=(_with_levels(column.parts[0], seen), _with_levels(column.parts[1], seen)))
+        return replace(column, parts=tuple(_with_levels(part, seen) for part in column.parts))
     if column.tokens is not None and not column.tokens.is_chosen and not isinstance(column.levels, range):
         return replace(column, levels=None)
     if column.levels is None or column.kind in ("ignored", "text") or column.name not in seen.columns:

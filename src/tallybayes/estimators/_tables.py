@@ -65,7 +65,7 @@ class TableNB(Fitted):
 
     def _keep(self, model: Model) -> None:
         super()._keep(model)
-        names = [column.name for column in model.schema.columns if column.kind != "pair"]
+        names = [column.name for column in model.schema.columns if not column.is_derived]
         self.n_features_in_ = len(names)
         if model.provenance.named:
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -45,7 +45,7 @@ def to_onnx(model: Model, missing_text: str = "", dtype: Literal["float64", "flo
         raise SettingError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
     scorer = Scorer.of(model)
     check_plain(scorer)
-    names = [column.name for column in model.schema.columns if column.kind not in ("pair", "ignored")]
+    names = [column.name for column in model.schema.columns if column.is_evidence]
     return Graph(scorer, missing_text, dtype).made(names)
 
 
