@@ -18,6 +18,7 @@ from tallybayes import (
     PoissonNB,
 )
 from tallybayes.families import numeric_families
+from tests.blocks import with_block
 
 TOWNS = ("Rome", "O'Hara", 'say "hi"', "Zürich;\n--", "Århus", "🦉", "", "NULL")
 
@@ -117,6 +118,13 @@ def matrix(name, estimator, has_missing=False, **params):
     return Case(fitted, {f"x{j}": [None if np.isnan(v) else v for v in new[:, j].tolist()] for j in range(4)})
 
 
+@functools.lru_cache
+def with_a_block(**params):
+    (table, y), numbers = mixed_table(600, 7), ("height", "in come", "wait", "two;hills")
+    case = mixed(**params)
+    return Case(with_block(case.estimator, table, y, numbers), case.rows)
+
+
 CASES = {
     "planned": lambda: mixed(),
     "planned, two classes": lambda: mixed(n_classes=2),
@@ -125,6 +133,8 @@ CASES = {
     "planned, isotonic": lambda: mixed(calibration="isotonic"),
     "planned, isotonic, two classes": lambda: mixed(n_classes=2, calibration="isotonic"),
     "pairs": lambda: mixed(pairs=(("town", "mood"), ("height", "code"))),
+    "block": lambda: with_a_block(),
+    "block, classical": lambda: with_a_block(classical=True),
     "classical": lambda: mixed(classical=True),
     "classical, smooth unseen": lambda: mixed(classical=True, unseen="smooth", missing="level", variance="shared"),
     "classical, zeros": lambda: mixed(classical=True, alpha=0.0, drop=("height",)),

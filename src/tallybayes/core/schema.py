@@ -377,6 +377,20 @@ def block_of(column: Column, family: str) -> str:
     return f"{family}:{column.name}" if column.kind == "text" else family
 
 
+def together(columns: Sequence[Column]) -> Column:
+    """The block of several numeric columns.
+
+    Examples
+    --------
+    >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
+    Column(length, width and height together: block)
+    """
+    names = [column.name for column in columns]
+    first, last = (names[:-1], names[-1]) if len(names) < 4 else (names[:2], f"{len(names) - 2} more")
+    parts = tuple(Column(name, "numeric") for name in names)
+    return Column(f"{', '.join(first)} and {last} together", "block", parts=parts, reason="numbers that vary together")
+
+
 def words(column: Column) -> str:
     """How many words a column of text has; tokens, where they are more or less than words."""
     if isinstance(column.levels, range):

@@ -136,9 +136,8 @@ class Ellipsoid:
 class Together:
     """What numbers say together beyond each alone, by Student's t; nothing where any of them is missing.
 
-    With z = (x − centre) / scale within ±`FARTHEST`, ν = `DEGREES` and u = z − mean:
-    ``log_norm + ½(ν+1) Σ_i log(1 + u_i² precision_i / ν) − ½(ν+d) log(1 + Σ_r (Σ_i axes_ri u_i)² / ν)``, times
-    ``power``.
+    With u = (x − centre) / scale, held within ±``farthest``, less the mean, and ν = ``degrees``: ``power`` times
+    ``log_norm + ½(ν+1) Σ_i log(1 + u_i² precision_i / ν) − ½(ν+d) log(1 + Σ_r (Σ_i u_i axes_ir)² / ν)``.
     """
 
     columns: tuple[str, ...]
@@ -148,7 +147,9 @@ class Together:
     axes: Array  # (K, d, d)
     precision: Array  # (K, d)
     log_norm: Array  # (K,)
-    power: float = 1.0
+    power: float = 1.0  # weight of the evidence
+    degrees: float = DEGREES
+    farthest: float = FARTHEST
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class Students:
     @property
     def axes(self) -> Array:
         """What turns deviations into independent ones of spread one, shape (K, d, d): the last axis is the column."""
-        return np.linalg.inv(np.linalg.cholesky(self.matrix))
+        return np.tril(np.linalg.inv(np.linalg.cholesky(self.matrix)))
 
     @property
     def precision(self) -> Array:
@@ -225,10 +225,8 @@ class Correlation(Family):
         d = params.mean.shape[1]
         centre, scale = np.array([self.centre or (0.0,) * d, self.scale or (1.0,) * d])
         names = tuple(part.name for part in columns[0].inputs)
-        yield (
-            0,
-            Together(names, centre, scale, params.mean, params.axes, params.precision, params.log_norm, params.power),
-        )
+        axes = params.axes.transpose(0, 2, 1)
+        yield 0, Together(names, centre, scale, params.mean, axes, params.precision, params.log_norm, params.power)
 
 
 def _together(far: Array, square: Array, d: int) -> Array:
