@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from tallybayes.core.batch import Labels
-from tallybayes.core.schema import together
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.core.tally import count
 from tallybayes.data.tables import TableBatch, read_table
 from tallybayes.families import Correlation
-from tallybayes.families.correlation import standardised
+from tallybayes.families.correlation import standardised, together
 
 
 def with_block(estimator, table, y, names, weight=0.7, shrinkage=8.0):

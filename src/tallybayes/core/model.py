@@ -309,7 +309,8 @@ class Model(ByValue):
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return name in self.texts or self.settings.families[name].is_document
+        family = self.settings.families[name]
+        return name in self.texts or (family.is_document and not family.is_correction)
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         family, params = self.settings.families[name], self.scoring[name]

@@ -7,7 +7,7 @@ that tallies made apart can be added.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Literal, overload
@@ -101,18 +101,23 @@ class Column:
             return len(self.edges) + 1
         return 1 if self.levels is None else len(self.levels)
 
+    @property
+    def _reading(self) -> tuple[str, Kind, bool, int]:
+        """What two columns must have in common if their counts are to be added."""
+        return self.name, self.kind, self.edges is None, len(self.parts or ())
+
     def covers(self, other: Column) -> bool:
         """Whether this column has all levels of the other, and no finer bins."""
-        if (self.name, self.kind) != (other.name, other.kind):
+        if self._reading != other._reading:
             return False
         if self.parts is not None and other.parts is not None:
-            return len(self.parts) == len(other.parts) and all(map(Column.covers, self.parts, other.parts))
+            return all(map(Column.covers, self.parts, other.parts))
         if self.tokens != other.tokens:
             return False
         if isinstance(self.levels, Vocabulary) and isinstance(other.levels, Vocabulary):
             return bool((other.levels.places_in(self.levels) >= 0).all())
-        if self.edges != other.edges:
-            return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
+        if self.edges is not None and other.edges is not None and self.edges != other.edges:
+            return set(self.edges) <= set(other.edges)
         return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
 
     def cells_in(self, larger: Column) -> NDArray[np.intp]:
@@ -128,14 +133,12 @@ class Column:
 
     def unite(self, other: Column) -> Column:
         """Return the column with the levels of both, and the edges that both have."""
-        if (self.name, self.kind, self.edges is None) != (other.name, other.kind, other.edges is None):
+        if self._reading != other._reading:
             raise SchemaError(
                 f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
                 "give both tables the same columns in the same order, with the same kinds, counted alike"
             )
         if self.parts is not None and other.parts is not None:
-            if len(self.parts) != len(other.parts):
-                raise SchemaError(f"{self.name!r} is made of other columns in the other table; count both alike")
             return replace(self, parts=tuple(map(Column.unite, self.parts, other.parts)))
         if self.tokens != other.tokens:
             raise SchemaError(
@@ -167,14 +170,6 @@ class Column:
             levels = tuple(v for v, seen in zip(self.levels, used.tolist(), strict=True) if seen or v in stay)
         return replace(self, levels=levels).restated()
 
-    def trimmed_pair(self, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
-        """Return the pair with the levels that its columns have; with those in use where a column is not there."""
-        assert self.parts is not None
-        grid = used.reshape(self.parts[0].n_cells, -1)
-        left = _part_of(self.parts[0], np.asarray(grid.any(axis=1)), columns)
-        right = _part_of(self.parts[1], np.asarray(grid.any(axis=0)), columns)
-        return replace(self, parts=(left, right))
-
     def restated(self) -> Column:
         """Return the column with a reason that holds for other rows, too."""
         if not self.lasting:
@@ -186,16 +181,6 @@ class Column:
         named = [level for level in self.levels if level is not None]
         missing = "; missing is a level" if len(named) < len(self.levels) else ""
         return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{missing}")
-
-
-def _part_of(part: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
-    of = columns.get(part.name)
-    if part.levels is None or part.edges is not None:
-        return part
-    if of is None or of.levels is None:
-        return part.trimmed(used)
-    known = set(of.levels)
-    return replace(part, levels=tuple(level for level in part.levels if level in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,26 +362,18 @@ def block_of(column: Column, family: str) -> str:
     return f"{family}:{column.name}" if column.kind == "text" else family
 
 
-def together(columns: Sequence[Column]) -> Column:
-    """The block of several numeric columns.
-
-    Examples
-    --------
-    >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
-    Column(length, width and height together: block)
-    """
-    names = [column.name for column in columns]
-    first, last = (names[:-1], names[-1]) if len(names) < 4 else (names[:2], f"{len(names) - 2} more")
-    parts = tuple(Column(name, "numeric") for name in names)
-    return Column(f"{', '.join(first)} and {last} together", "block", parts=parts, reason="numbers that vary together")
-
-
 def words(column: Column) -> str:
     """How many words a column of text has; tokens, where they are more or less than words."""
     if isinstance(column.levels, range):
         return f"{plural(len(column.levels), 'hashed number')} for the words"
     whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)
     return plural(len(column.levels or ()), "word" if whole else "token")
+
+
+def few_of(texts: Sequence[str]) -> str:
+    """List texts: ``a, b and c`` and, where they are more, ``a, b and 3 more``."""
+    first, last = (texts[:-1], texts[-1]) if len(texts) < 4 else (texts[:2], f"{len(texts) - 2} more")
+    return f"{', '.join(first)} and {last}"
 
 
 def some_of(values: Sequence[Level]) -> str:

@@ -277,20 +277,21 @@ class EngineSource(FileSource):
         return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges(schema))
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
+        """The tally of rows in an engine: it sums what a query can; texts and blocks are counted by our own kernels."""
         if self.file.engine in ("polars", "duckdb"):  # in this process, where the kernels are as near
             return super()._streamed(schema, places, families)
-        texts = {name: at for name, at in places.items() if schema.columns[at[0]].kind == "text"}
-        others = {name: at for name, at in places.items() if name not in texts}
+        ours = {name: at for name, at in places.items() if schema.columns[at[0]].kind in ("text", "block")}
+        others = {name: at for name, at in places.items() if name not in ours}
         tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)
-        if not texts:
+        if not ours:
             return tally
         scan = replace(self.scan, progress=None)
 
         def part(table: Table) -> Tally:
-            return count(with_own_words(scan.labelled(table, schema, texts)), families)
+            return count(with_own_words(scan.labelled(table, schema, ours)), families)
 
-        names = [schema.columns[at[0]].name for at in texts.values()]
+        inputs = dict.fromkeys(each.name for at in ours.values() for each in schema.columns[at[0]].inputs)
+        names = [name for name in inputs if name in self.file.types]
         found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
         whole = tally.align(found.schema)
         blocks = {**whole.blocks, **found.blocks}

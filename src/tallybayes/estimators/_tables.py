@@ -350,6 +350,7 @@ class TableNB(Fitted):
         estimator._validate_params()
         options = estimator._options()
         options.refuse_choices("a tally alone")
+        tally = tally.without("block")  # its units are settings
         estimator._keep(Model(settings_of_tally(tally, options), tally))
         return estimator
 

@@ -265,8 +265,8 @@ class Query:
 
     def _together(self, term: Together) -> Iterator[str]:
         number, n, d = self.dialect.number, term.degrees, len(term.columns)
-        units = zip(term.columns, term.centre.tolist(), term.scale.tolist(), strict=True)
-        z = [self._first(self._clipped(self._number(name), *unit, term.farthest)) for name, *unit in units]
+        units = zip(term.columns, term.centre, term.scale, strict=True)
+        z = [self._first(self._clipped(self._number(name), c, s, term.farthest)) for name, c, s in units]
         for k, mean in enumerate(term.mean):
             u = [f"({v} - {number(m)})" for v, m in zip(z, mean, strict=True)]
             along = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
-from tallybayes.core.schema import Column, Kind
+from tallybayes.core.schema import Column, Kind, few_of
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
 from tallybayes.errors import NotAvailableError
 
@@ -27,6 +27,19 @@ RIDGE = 1e-3  # variance that the matrix within all classes has in every directi
 SLICE = 1 << 18  # numbers worked on at a time, so that they stay in the cache
 GROUP = 16  # factors that are multiplied before the logarithm of their product is taken: no product overflows
 CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
+
+
+def together(columns: Sequence[Column]) -> Column:
+    """The block of several numeric columns.
+
+    Examples
+    --------
+    >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
+    Column(length, width and height together: block)
+    """
+    names = [column.name for column in columns]
+    parts = tuple(Column(name, "numeric") for name in names)
+    return Column(f"{few_of(names)} together", "block", parts=parts, reason="numbers that vary together")
 
 
 def standardised(x: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -109,8 +122,8 @@ class Correlation(Family):
            [  0.  ]])
     """
 
-    centre: tuple[float, ...] = ()
-    scale: tuple[float, ...] = ()
+    centre: tuple[float, ...] = field(default=(), repr=False)
+    scale: tuple[float, ...] = field(default=(), repr=False)
     shrinkage: float = 8.0
     name: ClassVar[str] = "correlation"
     kind: ClassVar[Kind] = "block"

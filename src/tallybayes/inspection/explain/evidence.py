@@ -27,7 +27,7 @@ class Evidence:
     column: str
     value: Any
     log_odds: float
-    pair: bool = False  # two columns together
+    pair: bool = False  # several columns together
     words: Words | None = None  # of a text
     unseen: bool = False  # an unseen category, which is no evidence
 
