@@ -18,6 +18,7 @@ from tallybayes import (
     PoissonNB,
 )
 from tallybayes.families import numeric_families
+from tests.blocks import with_block
 
 TOWNS = ("Rome", "O'Hara", 'say "hi"', "Zürich;\n--", "Århus", "🦉", "", "NULL")
 
@@ -123,6 +124,13 @@ def offsets():
     return Case(refined(text=False), table(200, 8, text=False, new_values=True)[0])
 
 
+@functools.lru_cache
+def with_a_block(**params):
+    (table, y), numbers = mixed_table(600, 7), ("height", "in come", "wait", "two;hills")
+    case = mixed(**params)
+    return Case(with_block(case.estimator, table, y, numbers), case.rows)
+
+
 CASES = {
     "offsets": offsets,
     "planned": lambda: mixed(),
@@ -132,6 +140,8 @@ CASES = {
     "planned, isotonic": lambda: mixed(calibration="isotonic"),
     "planned, isotonic, two classes": lambda: mixed(n_classes=2, calibration="isotonic"),
     "pairs": lambda: mixed(pairs=(("town", "mood"), ("height", "code"))),
+    "block": lambda: with_a_block(),
+    "block, classical": lambda: with_a_block(classical=True),
     "classical": lambda: mixed(classical=True),
     "classical, smooth unseen": lambda: mixed(classical=True, unseen="smooth", missing="level", variance="shared"),
     "classical, zeros": lambda: mixed(classical=True, alpha=0.0, drop=("height",)),

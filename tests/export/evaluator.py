@@ -130,6 +130,21 @@ def ellipsoid(term, row):
     return out
 
 
+def together(term, row):
+    if any(row.get(column) is None or math.isnan(row[column]) for column in term["columns"]):
+        return NOTHING
+    x, n, far, out = [float(row[column]) for column in term["columns"]], term["degrees"], term["farthest"], []
+    z = [min(max((v - c) / s, -far), far) for v, c, s in zip(x, term["centre"], term["scale"], strict=True)]
+    classes = zip(term["mean"], term["axes"], term["precision"], term["log_norm"], strict=True)
+    for mean, axes, precision, log_norm in classes:
+        u = [v - m for v, m in zip(z, mean, strict=True)]
+        alone = sum(math.log1p(v * v * p / n) for v, p in zip(u, precision, strict=True))
+        along = [sum(a * b for a, b in zip(u, axis, strict=True)) for axis in zip(*axes, strict=True)]
+        both = math.log1p(sum(v * v for v in along) / n)
+        out.append(term["power"] * (log_norm + 0.5 * (n + 1) * alone - 0.5 * (n + len(u)) * both))
+    return out
+
+
 def temperature(calibration, logs):
     return [math.exp(p) for p in log_softmax([p / calibration["temperature"] for p in logs])]
 
@@ -171,5 +186,6 @@ TERMS = {
     "formula": formula,
     "bag": bag,
     "ellipsoid": ellipsoid,
+    "together": together,
 }
 CALIBRATIONS = {"temperature": temperature, "isotonic": isotonic}

@@ -6,6 +6,7 @@ with values that float32 holds exactly, so that every form of the same matrix me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,7 @@ from tallybayes.families import (
     Categorical,
     Clues,
     Complement,
+    Correlation,
     Exponential,
     Family,
     Gamma,
@@ -310,6 +312,12 @@ ENTRIES = {
         "numeric", _signed, DENSE, (ZeroInflated(), ZeroInflated(alpha=0.3, var_smoothing=0.1)), anchor=SPREAD
     ),
     "pair": Entry("pair", _combinations, PAIRED, (Pair(), Pair(0.5), Pair((1.0, 8.0, 30.0)))),
+    "correlation": Entry(
+        "block",
+        _numbers,
+        DENSE,
+        tuple(Correlation((-0.5, 3.25, 1.1e4), (0.75, 0.125, 500.0), shrinkage) for shrinkage in (8.0, 0.5, math.inf)),
+    ),
 }
 
 
@@ -366,6 +374,9 @@ class Case:
     @property
     def schema(self) -> Schema:
         """All classes and all levels."""
+        if self.entry.kind == "block":
+            parts = tuple(Column(f"c{j}", "numeric") for j in range(WIDTH))
+            return Schema((Column("all", "block", parts=parts),), CLASSES)
         return Schema(tuple(map(self._column, range(WIDTH))), CLASSES)
 
     def _column(self, j: int) -> Column:
@@ -386,6 +397,8 @@ class Case:
 
     def encoded(self, matrix: Matrix, labels: Labels | None = None) -> Batch:
         """A batch of this matrix."""
+        if self.entry.kind == "block":
+            return Batch(self.schema, {self.family.name: Encoded(range(1), matrix)}, matrix.shape[0], labels)
         return one_block(self.family.name, self.schema, matrix, labels)
 
     def retold(self, table: Table) -> Batch:

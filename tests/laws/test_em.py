@@ -18,7 +18,7 @@ from .cases import CASES, FORMED_CASES, Table
 from .compare import assert_same_tally
 
 # Complement weights and clues are no probabilities, and pairs correct those of other columns.
-PROBABLE = [c for c in CASES if c.family.name not in ("complement", "clues") and c.entry.kind != "pair"]
+PROBABLE = [c for c in CASES if c.family.name not in ("complement", "clues") and not c.family.is_correction]
 PRIORS = [{}, {"prior_alpha": 0.5}, {"prior": "uniform"}, {"prior": {"p": 0.5, "q": 0.2, "r": 0.3}}]
 
 

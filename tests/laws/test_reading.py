@@ -48,7 +48,7 @@ def test_contributions_and_prior_add_up_to_the_log_joint(case, data):
     model = case.model(data.draw(case.tables()), prior_alpha=0.5)
     rows = case.batch(data.draw(case.tables()))
     parts = model.contributions(rows)
-    assert parts.shape == (rows.n_rows, len(CLASSES), WIDTH)
+    assert parts.shape == (rows.n_rows, len(CLASSES), len(rows.schema.columns))
     assert_allclose(parts.sum(axis=2) + model.log_prior, model.log_joint(rows), rtol=1e-10, atol=1e-10)
 
 

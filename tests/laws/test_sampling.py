@@ -10,7 +10,7 @@ from .cases import CASES
 
 ROWS = 20_000
 # A floor, or a smoothing, that is drawn from is added once more by the next fit, and what was shrunk is shrunk again.
-DRAWN = [case for case in CASES if case.entry.kind != "pair"]  # pairs correct other columns and have no values
+DRAWN = [case for case in CASES if not case.family.is_correction]  # they have no values of their own
 WITHOUT_FLOOR = [
     case
     for case in DRAWN

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _typed(model: Model, texts: Sequence[str]) -> Table:
-    known = {column.name: column for column in model.schema.columns}
+    known = {column.name: column for column in model.schema.columns if not column.is_derived}
     row: dict[str, Any] = dict.fromkeys(known)
     for text in texts:
         name, equals, value = text.partition("=")

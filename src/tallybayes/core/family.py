@@ -48,6 +48,7 @@ class Family(Protocol):
     is_correction: ClassVar[bool] = False  # corrects the evidence of other columns; no distribution of its own
     has_spike: ClassVar[bool] = False  # zero has a probability of its own, beside a density of all other numbers
     by_column: ClassVar[frozenset[str]] = frozenset()  # settings that a block may have one of for each column
+    counts_by: ClassVar[frozenset[str]] = frozenset()  # settings that the counts depend on, not only how they are read
     text_alpha: ClassVar[float] = 1.0  # usual pseudocount of the words of a text
 
     # ------------------------------------------------------------------------------------------ the model
@@ -218,7 +219,8 @@ def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
 def for_columns(family: Family, columns: list[int]) -> Family:
     """The family of some columns of its block: settings that differ by column are narrowed to them."""
     given = {f.name: getattr(family, f.name) for f in fields(family) if f.init}  # type: ignore[arg-type]
-    narrowed = {name: tuple(v[j] for j in columns) for name, v in given.items() if isinstance(v, tuple)}
+    several = {name: v for name, v in given.items() if isinstance(v, tuple) and name in family.by_column}
+    narrowed = {name: tuple(v[j] for j in columns) for name, v in several.items()}
     return replace(family, **narrowed) if narrowed else family  # type: ignore[type-var]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tallybayes.core.family import Family, for_columns
 from tallybayes.core.schema import Schema
@@ -36,15 +37,16 @@ def _table(schema: Schema) -> list[tuple[str, str]] | Schema:
     """Name and kind of the columns of the table; of an array, the schema itself, which costs nothing."""
     if schema.is_numbered:
         return replace(schema, classes=(), declared=())
-    return [(column.name, column.kind) for column in schema.columns if column.kind != "pair"]
+    return [(column.name, column.kind) for column in schema.columns if not column.is_derived]
 
 
-def _reading(tally: Tally, settings: Settings) -> dict[str, tuple[str, list[int | str]]]:
-    """The family of each block and the columns that it reads: tallies of other readings do not add up."""
+def _reading(tally: Tally, settings: Settings) -> dict[str, tuple[str, dict[str, Any], list[int | str]]]:
+    """The family of each block, what its counts depend on and its columns: other readings do not add up."""
     names = None if tally.schema.is_numbered else tally.schema.names
     return {
         block: (
             settings.families[block].name,
+            {name: getattr(settings.families[block], name) for name in settings.families[block].counts_by},
             list(each.columns) if names is None else [names[c] for c in each.columns],
         )
         for block, each in tally.blocks.items()
@@ -52,11 +54,11 @@ def _reading(tally: Tally, settings: Settings) -> dict[str, tuple[str, list[int 
 
 
 def selected(tally: Tally, families: Mapping[str, Family], names: Sequence[str]) -> tuple[Tally, dict[str, Family]]:
-    """The tally of some columns, and the families of its blocks; a pair stays where both of its columns do."""
+    """The tally of some columns, and its families; a pair or a block stays where all of its columns do."""
     kept, columns = set(names), tally.schema.columns
-    pairs = [c.name for c in columns if c.parts and {part.name for part in c.parts} <= kept]
-    smaller, found = tally.select([*names, *pairs]), {}
+    derived = [c.name for c in columns if c.parts and {part.name for part in c.parts} <= kept]
+    smaller, found = tally.select([*names, *derived]), {}
     for name in smaller.blocks:
-        within = [j for j, c in enumerate(tally.blocks[name].columns) if columns[c].name in {*kept, *pairs}]
+        within = [j for j, c in enumerate(tally.blocks[name].columns) if columns[c].name in {*kept, *derived}]
         found[name] = for_columns(families[name], within)
     return smaller, found

@@ -136,7 +136,7 @@ class Model(ByValue):
 
     @cached_property
     def generative(self) -> Model:
-        """The plain model, without pairs, weights and offsets, which has a density of rows: for P(x) and samples."""
+        """The plain model, without corrections, weights and offsets, which has a density of rows: for P(x) and samples."""
         corrected = any(family.is_correction for family in self.settings.families.values())
         if self.settings.weights is None and not self.settings.offsets and not corrected:
             return self
@@ -194,7 +194,7 @@ class Model(ByValue):
         return replace(self, tally=self.tally * 0.0, provenance=replace(self.provenance, rows=0, unlabelled=0))
 
     def select(self, names: Sequence[str]) -> Model:
-        """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
+        """Return the model of some columns, uncalibrated; a pair or a block stays where all of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
@@ -336,11 +336,12 @@ class Model(ByValue):
         """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
         families, columns = self.settings.families, self.schema.columns
         blocks = (b for name, b in self.tally.blocks.items() if families[name].is_document)
-        return [p for block in blocks for p in block.columns if columns[p].kind != "text"]
+        return [p for block in blocks for p in block.columns if columns[p].kind not in ("text", "block")]
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
-        return name in self.texts or self.settings.families[name].is_document
+        family = self.settings.families[name]
+        return name in self.texts or (family.is_document and not family.is_correction)
 
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         """What scores the rows of a block, offsets included."""
@@ -358,7 +359,7 @@ class Model(ByValue):
         """Log P(x | y), shape (n, K)."""
         evidence = np.zeros((part.n_rows, self.n_classes))
         for name, block in part.blocks.items():
-            if name in self.tally.blocks:  # the plain model leaves out the pairs
+            if name in self.tally.blocks:  # the plain model leaves out pairs and blocks
                 work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
                 evidence += work(block.x)
         return evidence

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, amount, plural
 from tallybayes.core.summaries import EPS, Index, Moments, check_numbers, take_back
+from tallybayes.errors import bad_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class Scatter(ByValue):
 
     def check(self, n_classes: int, columns: Sequence[Column]) -> None:
         """Refuse a scatter that is not one of such columns, or that no rows can have."""
-        d = len(columns)
+        d = sum(len(column.inputs) for column in columns)
         check_numbers("product", self.product, (n_classes, d, d), -np.inf)
         check_numbers("squares", _diagonal(self.product), (n_classes, d), 0.0)
         complete = self.weight.shape == (n_classes, 1, 1)
@@ -186,6 +187,27 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
     off = np.divide((w * z).T @ there, met, out=np.zeros((d, d)), where=met > 0)  # how far the pair's mean is off
     mean = np.where(met > 0, middle[:, None] + off, 0.0)
     return Scatter(met[None], mean[None], ((w * z).T @ z - met * off * off.T)[None])
+
+
+def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:
+    """The scatter (K, d, d) of rows (n, d)."""
+
+    def of(k: int) -> Scatter:
+        if labels.codes is None:
+            return scatter_of(x, labels.weight[:, k])
+        own = labels.codes == k
+        return scatter_of(x[own], labels.weight[own])
+
+    return stacked([of(k) for k in range(n_classes)])
+
+
+def numbers_of(x: NDArray[Any], first: int = 0) -> Array:
+    """The cells as floats; an infinite one is an error that names it. ``first`` is the number of the first row."""
+    values = np.asarray(x, dtype=np.float64)
+    if np.isinf(values).any():
+        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
+        raise bad_number(float(values[row, column]), first + row, column)
+    return values
 
 
 def nothing(n_classes: int, d: int) -> Scatter:

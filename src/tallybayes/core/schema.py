@@ -6,7 +6,8 @@ that tallies made apart can be added.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Literal, overload
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 WIDEST = 40  # characters of a name that a printed table makes room for
@@ -32,8 +33,9 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "text", "pair", "ignored"}
-        What its values mean; an ignored column is no evidence, a pair is two other columns taken together.
+    kind : {"numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"}
+        What its values mean; an ignored column is no evidence, a pair is two other columns taken together, a block
+        several numeric ones.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
@@ -46,8 +48,8 @@ class Column:
     edges : tuple of float, optional
         Where the bins of a number that is counted in bins begin: bin b holds ``edges[b - 1] <= x < edges[b]``. Two
         tallies with different edges meet in those that both have, which both can be counted in exactly.
-    parts : tuple of two Column, optional
-        The columns of a pair, each with the levels or edges that the pair distinguishes.
+    parts : tuple of Column, optional
+        The two columns of a pair, each with the levels or edges that the pair distinguishes, or those of a block.
     tokens : Tokens, optional
         How text is tokenised.
     declared : sequence, optional
@@ -66,7 +68,7 @@ class Column:
     lasting: str = field(default="", compare=False)
     whole: bool = False
     edges: tuple[float, ...] | None = None
-    parts: tuple[Column, Column] | None = None
+    parts: tuple[Column, ...] | None = None
     tokens: Tokens | None = None
     declared: Sequence[Level] = ()
 
@@ -76,17 +78,37 @@ class Column:
         return f"Column({self.name}: {self.kind}{of})"
 
     @property
+    def is_derived(self) -> bool:
+        """Whether it is made of other columns, as a pair or a block is, and not one of the table."""
+        return self.kind in ("pair", "block")
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is a column of the table that counts."""
+        return self.kind != "ignored" and not self.is_derived
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns whose cells its matrix holds: those of a block of numbers, else itself."""
+        return self.parts if self.kind == "block" and self.parts is not None else (self,)
+
+    @property
     def n_cells(self) -> int:
         """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
         if self.parts is not None:
-            return self.parts[0].n_cells * self.parts[1].n_cells
+            return math.prod(part.n_cells for part in self.parts)
         if self.edges is not None:
             return len(self.edges) + 1
         return 1 if self.levels is None else len(self.levels)
 
+    @property
+    def _reading(self) -> tuple[str, Kind, bool, int]:
+        """What two columns must have in common if their counts are to be added."""
+        return self.name, self.kind, self.edges is None, len(self.parts or ())
+
     def covers(self, other: Column) -> bool:
         """Whether this column has all levels of the other, and no finer bins."""
-        if (self.name, self.kind) != (other.name, other.kind):
+        if self._reading != other._reading:
             return False
         if self.parts is not None and other.parts is not None:
             return all(map(Column.covers, self.parts, other.parts))
@@ -94,29 +116,30 @@ class Column:
             return False
         if isinstance(self.levels, Vocabulary) and isinstance(other.levels, Vocabulary):
             return bool((other.levels.places_in(self.levels) >= 0).all())
-        if self.edges != other.edges:
-            return self.edges is not None and other.edges is not None and set(self.edges) <= set(other.edges)
+        if self.edges is not None and other.edges is not None and self.edges != other.edges:
+            return set(self.edges) <= set(other.edges)
         return self.levels == other.levels or set(other.levels or ()) <= set(self.levels or ())
 
     def cells_in(self, larger: Column) -> NDArray[np.intp]:
         """Where each cell goes in those of a column that covers this one."""
         if self.parts is not None and larger.parts is not None:
-            rows, columns = (mine.cells_in(theirs) for mine, theirs in zip(self.parts, larger.parts, strict=True))
-            return (rows[:, None] * larger.parts[1].n_cells + columns).ravel()
+            cells = np.zeros(1, dtype=np.intp)
+            for mine, theirs in zip(self.parts, larger.parts, strict=True):
+                cells = (cells[:, None] * theirs.n_cells + mine.cells_in(theirs)).ravel()
+            return cells
         if self.edges is not None and larger.edges is not None:
             return np.searchsorted(larger.edges, [-np.inf, *self.edges], side="right")
         return np.zeros(1, dtype=np.intp) if self.levels is None else positions(self.levels, larger.levels or ())
 
     def unite(self, other: Column) -> Column:
         """Return the column with the levels of both, and the edges that both have."""
-        if (self.name, self.kind, self.edges is None) != (other.name, other.kind, other.edges is None):
+        if self._reading != other._reading:
             raise SchemaError(
                 f"column {self.name!r} ({self.kind}) meets column {other.name!r} ({other.kind}); "
                 "give both tables the same columns in the same order, with the same kinds, counted alike"
             )
         if self.parts is not None and other.parts is not None:
-            left, right = (mine.unite(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True))
-            return replace(self, parts=(left, right))
+            return replace(self, parts=tuple(map(Column.unite, self.parts, other.parts)))
         if self.tokens != other.tokens:
             raise SchemaError(
                 f"the text of column {self.name!r} was tokenised in two ways; count both with the same tokens"
@@ -147,14 +170,6 @@ class Column:
             levels = tuple(v for v, seen in zip(self.levels, used.tolist(), strict=True) if seen or v in stay)
         return replace(self, levels=levels).restated()
 
-    def trimmed_pair(self, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
-        """Return the pair with the levels that its columns have; with those in use where a column is not there."""
-        assert self.parts is not None
-        grid = used.reshape(self.parts[0].n_cells, -1)
-        left = _part_of(self.parts[0], np.asarray(grid.any(axis=1)), columns)
-        right = _part_of(self.parts[1], np.asarray(grid.any(axis=0)), columns)
-        return replace(self, parts=(left, right))
-
     def restated(self) -> Column:
         """Return the column with a reason that holds for other rows, too."""
         if not self.lasting:
@@ -166,16 +181,6 @@ class Column:
         named = [level for level in self.levels if level is not None]
         missing = "; missing is a level" if len(named) < len(self.levels) else ""
         return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{missing}")
-
-
-def _part_of(part: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
-    of = columns.get(part.name)
-    if part.levels is None or part.edges is not None:
-        return part
-    if of is None or of.levels is None:
-        return part.trimmed(used)
-    known = set(of.levels)
-    return replace(part, levels=tuple(level for level in part.levels if level in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +368,12 @@ def words(column: Column) -> str:
         return f"{plural(len(column.levels), 'hashed number')} for the words"
     whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)
     return plural(len(column.levels or ()), "word" if whole else "token")
+
+
+def few_of(texts: Sequence[str]) -> str:
+    """List texts: ``a, b and c`` and, where they are more, ``a, b and 3 more``."""
+    first, last = (texts[:-1], texts[-1]) if len(texts) < 4 else (texts[:2], f"{len(texts) - 2} more")
+    return f"{', '.join(first)} and {last}"
 
 
 def some_of(values: Sequence[Level]) -> str:

@@ -357,7 +357,7 @@ def take_back(mine: Array, theirs: Array) -> Array:
 
 def cell_grid(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Cells of each column (d,), and of pairs those of their second columns (d,)."""
-    n_right = [column.parts[1].n_cells for column in columns if column.parts is not None]
+    n_right = [column.parts[1].n_cells for column in columns if column.kind == "pair" and column.parts is not None]
     n_levels = np.array([column.n_cells for column in columns], dtype=np.int64)
     return n_levels, np.array(n_right, dtype=np.int64) if n_right else None
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
-from tallybayes.core.schema import Column, Level, NumberedColumns, Schema, amount, plural, positions
+from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural, positions
 from tallybayes.core.summaries import NEVER_LEARNED, Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
@@ -164,7 +164,7 @@ class Tally(ByValue):
                     columns[p] = columns[p].trimmed(used)
         by_name = {column.name: column for column in columns}
         for p, used in pairs:  # their parts have the levels of the columns that they are of
-            columns[p] = columns[p].trimmed_pair(used, by_name)
+            columns[p] = _trimmed_pair(columns[p], used, by_name)
         return tuple(columns)
 
     def restrict(self, schema: Schema) -> Tally:
@@ -203,10 +203,18 @@ class Tally(ByValue):
         for name, block in self.blocks.items():
             within = [i for i, c in enumerate(block.columns) if c in kept]
             if within:
-                columns = [kept[block.columns[i]] for i in within]
-                blocks[name] = Block(columns, block.summary.select(np.array(within, dtype=np.intp)))
+                columns, summary = [kept[block.columns[i]] for i in within], block.summary
+                if len(within) < len(block.columns):
+                    summary = summary.select(np.array(within, dtype=np.intp))
+                blocks[name] = Block(columns, summary)
         schema = replace(self.schema, columns=tuple(self.schema.columns[p] for p in kept))
         return Tally(schema, self.class_weight, blocks)
+
+    def without(self, kind: Kind) -> Tally:
+        """The tally without the columns of a kind."""
+        if isinstance(self.schema.columns, NumberedColumns):
+            return self
+        return self.select([column.name for column in self.schema.columns if column.kind != kind])
 
     def _paired(self, other: Tally, combine: Callable[[Any, Any], Any]) -> dict[str, Block]:
         if self.blocks.keys() != other.blocks.keys():
@@ -268,9 +276,29 @@ def named_cells(work: Callable[..., Any], schema: Schema, columns: Sequence[int]
         try:
             return work(*args)
         except CellError as error:
-            raise error.named([schema.columns[c].name for c in columns], first) from None
+            names = [part.name for c in columns for part in schema.columns[c].inputs]
+            raise error.named(names, first) from None
 
     return run
+
+
+def _trimmed_pair(pair: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
+    """The pair with the levels that its columns have; with those in use where a column is not there."""
+    assert pair.parts is not None
+    grid = used.reshape(pair.parts[0].n_cells, -1)
+    left = _part_of(pair.parts[0], np.asarray(grid.any(axis=1)), columns)
+    right = _part_of(pair.parts[1], np.asarray(grid.any(axis=0)), columns)
+    return replace(pair, parts=(left, right))
+
+
+def _part_of(part: Column, used: NDArray[np.bool_], columns: Mapping[str, Column]) -> Column:
+    of = columns.get(part.name)
+    if part.levels is None or part.edges is not None:
+        return part
+    if of is None or of.levels is None:
+        return part.trimmed(used)
+    known = set(of.levels)
+    return replace(part, levels=tuple(level for level in part.levels if level in known))
 
 
 def _cells(columns: Sequence[int], mine: Schema, larger: Schema, smaller: bool = False) -> Index:

@@ -15,6 +15,9 @@ from tallybayes.core.batch import Array
 from tallybayes.core.schema import Column, Level
 from tallybayes.core.tokens import Tokens
 
+DEGREES = 5.0  # degrees of freedom of numbers that vary together
+FARTHEST = 5.0  # standard deviations beyond which such a number is clipped
+
 
 @dataclass(frozen=True)
 class ByLevel:
@@ -130,6 +133,26 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
+class Together:
+    """What numbers say together beyond each alone, by Student's t; nothing where any of them is missing.
+
+    With u = (x − centre) / scale, held within ±``farthest``, less the mean, and ν = ``degrees``: ``power`` times
+    ``log_norm + ½(ν+1) Σ_i log(1 + u_i² precision_i / ν) − ½(ν+d) log(1 + Σ_r (Σ_i u_i axes_ir)² / ν)``.
+    """
+
+    columns: tuple[str, ...]
+    centre: Array  # (d,)
+    scale: Array  # (d,)
+    mean: Array  # (K, d)
+    axes: Array  # (K, d, d)
+    precision: Array  # (K, d)
+    log_norm: Array  # (K,)
+    power: float = 1.0  # weight of the evidence
+    degrees: float = DEGREES
+    farthest: float = FARTHEST
+
+
+@dataclass(frozen=True)
 class Text:
     """``offset + Σ slopes[i] · amount_i`` over the words of a text, counted by ``tokens``; nothing if missing.
 
@@ -147,14 +170,14 @@ class Text:
     correction: Array | None = None  # (K,)
 
 
-Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Formula | Bag | Ellipsoid | Text
+Term = ByLevel | ByBin | ByPair | Normal | Spike | Line | Formula | Bag | Ellipsoid | Together | Text
 
 
 def names_of(term: Term) -> tuple[str, ...]:
     """The columns that a term reads."""
     if isinstance(term, ByPair):
         return term.parts[0].column, term.parts[1].column
-    return term.columns if isinstance(term, Bag | Ellipsoid) else (term.column,)
+    return term.columns if isinstance(term, Bag | Ellipsoid | Together) else (term.column,)
 
 
 def part_of(column: Column) -> Part:

@@ -137,7 +137,7 @@ def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) ->
 
     def more(column: Column) -> Column:
         if column.parts is not None:
-            return replace(column, parts=(more(column.parts[0]), more(column.parts[1])))
+            return replace(column, parts=tuple(map(more, column.parts)))
         if column.name not in table.columns:
             return column
         values = table.columns[column.name]
@@ -183,7 +183,7 @@ def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]
     """Which columns each family reads, by position."""
     places: dict[str, list[int]] = {}
     for p, column in enumerate(schema.columns):
-        if column.kind not in ("ignored", "pair"):
+        if column.is_evidence:
             chosen = FAMILIES[family.get(column.name) or textbook_family(column.kind)]
             places.setdefault(block_of(column, chosen.reader(column.kind)), []).append(p)
     return places
@@ -227,7 +227,7 @@ def matched(
     table: Table, schema: Schema, bag: Sequence[str], named: bool, strict: bool, target: str | None, who: str
 ) -> Table:
     """The table with its columns under the names that the model has; warn of missing and of additional columns."""
-    base = [column for column in schema.columns if column.kind != "pair"]
+    base = [column for column in schema.columns if not column.is_derived]
     known = [column.name for column in base]
     if not (table.named and named):
         if len(table.columns) != len(known):

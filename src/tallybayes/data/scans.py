@@ -170,7 +170,7 @@ class FileSource:
 
         def work(file: Any) -> tuple[Any, Survey]:
             file = self._without_signs(self._as_learned(file, schema))
-            known = [c for c in schema.columns if c.kind not in ("ignored", "pair") and c.name in file.types]
+            known = [c for c in schema.columns if c.is_evidence and c.name in file.types]
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
             modes |= {c.name: "nothing" for c in known if c.kind == "text"}
             return file, self._survey(file, modes)
@@ -277,20 +277,21 @@ class EngineSource(FileSource):
         return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges(schema))
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        """The tally of rows in an engine: it sums what a query can, and texts are counted by our own kernels."""
+        """The tally of rows in an engine: it sums what a query can; texts and blocks are counted by our own kernels."""
         if self.file.engine in ("polars", "duckdb"):  # in this process, where the kernels are as near
             return super()._streamed(schema, places, families)
-        texts = {name: at for name, at in places.items() if schema.columns[at[0]].kind == "text"}
-        others = {name: at for name, at in places.items() if name not in texts}
+        ours = {name: at for name, at in places.items() if schema.columns[at[0]].kind in ("text", "block")}
+        others = {name: at for name, at in places.items() if name not in ours}
         tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)
-        if not texts:
+        if not ours:
             return tally
         scan = replace(self.scan, progress=None)
 
         def part(table: Table) -> Tally:
-            return count(with_own_words(scan.labelled(table, schema, texts)), families)
+            return count(with_own_words(scan.labelled(table, schema, ours)), families)
 
-        names = [schema.columns[at[0]].name for at in texts.values()]
+        inputs = dict.fromkeys(each.name for at in ours.values() for each in schema.columns[at[0]].inputs)
+        names = [name for name in inputs if name in self.file.types]
         found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
         whole = tally.align(found.schema)
         blocks = {**whole.blocks, **found.blocks}
@@ -363,7 +364,7 @@ def _mode(file: Any, name: str, overrides: Overrides) -> Mode:
 def _with_levels(column: Column, seen: Survey) -> Column:
     """A known column with the levels that these rows have, and no others: tallies unite them by name."""
     if column.parts is not None:
-        return replace(column, parts=(_with_levels(column.parts[0], seen), _with_levels(column.parts[1], seen)))
+        return replace(column, parts=tuple(_with_levels(part, seen) for part in column.parts))
     if column.tokens is not None and not column.tokens.is_chosen and not isinstance(column.levels, range):
         return replace(column, levels=None)
     if column.levels is None or column.kind in ("ignored", "text") or column.name not in seen.columns:

@@ -64,7 +64,7 @@ class Source(Protocol):
 
 def evidence(schema: Schema) -> tuple[str, ...]:
     """The columns of a table that are evidence, by which its rows are drawn."""
-    return tuple(column.name for column in schema.columns if column.kind not in ("ignored", "pair"))
+    return tuple(column.name for column in schema.columns if column.is_evidence)
 
 
 def counting(rows: SomeRows) -> SomeRows:

@@ -228,7 +228,7 @@ class TableBatch:
         exact = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         free = exact.copy()
         known = self.ranges() if ranges is None else ranges
-        evidence = [c for c in self.schema.columns if c.kind not in ("ignored", "pair") and _varies(c, known)]
+        evidence = [c for c in self.schema.columns if c.is_evidence and _varies(c, known)]
         values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
         work = [_keys_of(c, values[c.name]) for c in evidence if c.name in values]
         ends = [known.get(c.name) if _is_measured(c, values[c.name]) else None for c in evidence if c.name in values]
@@ -247,14 +247,14 @@ class TableBatch:
         found: dict[str, Range] = {}
         for column in self.schema.columns:
             values = self.table.columns.get(column.name)
-            if values is not None and column.kind not in ("ignored", "pair") and _is_measured(column, values):
+            if values is not None and column.is_evidence and _is_measured(column, values):
                 numbers = values.numbers(0, len(values))
                 known = numbers[np.isfinite(numbers)]
                 found |= {column.name: (float(known.min()), float(known.max()))} if len(known) else {}
         return found
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
-        columns = [self.schema.columns[p] for p in places]
+        columns = [part for p in places for part in self.schema.columns[p].inputs]
         if columns and columns[0].kind == "text":
             return self._documents(columns[0], first, last)
         if family_of(name).is_coded:
@@ -263,7 +263,8 @@ class TableBatch:
             for j, column in enumerate(columns):
                 codes[:, j] = self.codes(column, first, last, parts)
             return Codes(codes, *cell_grid(columns))
-        if self.table.matrix is not None and list(places) == list(range(self.table.matrix.shape[1])):
+        whole = self.table.matrix is not None and len(columns) == len(places) == self.table.matrix.shape[1]
+        if self.table.matrix is not None and whole and list(places) == list(range(len(places))):
             return self.table.matrix[first:last]
         numbers = np.full((last - first, len(columns)), np.nan, order="F")
         for j, column in enumerate(columns):

@@ -65,7 +65,7 @@ class TableNB(Fitted):
 
     def _keep(self, model: Model) -> None:
         super()._keep(model)
-        names = [column.name for column in model.schema.columns if column.kind != "pair"]
+        names = [column.name for column in model.schema.columns if not column.is_derived]
         self.n_features_in_ = len(names)
         if model.provenance.named:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -350,6 +350,7 @@ class TableNB(Fitted):
         estimator._validate_params()
         options = estimator._options()
         options.refuse_choices("a tally alone")
+        tally = tally.without("block")  # its units are settings
         estimator._keep(Model(settings_of_tally(tally, options), tally))
         return estimator
 

@@ -79,7 +79,7 @@ def _made(model: Model, saved: Saved) -> Any:
     estimator = _with_attributes(_unfitted(saved), fitted)
     if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
-    estimator.n_features_in_ = sum(1 for column in model.schema.columns if column.kind != "pair")
+    estimator.n_features_in_ = sum(1 for column in model.schema.columns if not column.is_derived)
     if model.provenance.named:
         names = model.schema.names[: estimator.n_features_in_]
         estimator.feature_names_in_ = np.array(names, dtype=object)

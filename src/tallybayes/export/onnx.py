@@ -30,6 +30,7 @@ from tallybayes.core.terms import (
     Spike,
     Term,
     Text,
+    Together,
 )
 from tallybayes.errors import NotAvailableError, SettingError, needs
 from tallybayes.export.portable import NAMES, Scorer, check_plain
@@ -45,7 +46,7 @@ def to_onnx(model: Model, missing_text: str = "", dtype: Literal["float64", "flo
         raise SettingError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
     scorer = Scorer.of(model)
     check_plain(scorer)
-    names = [column.name for column in model.schema.columns if column.kind not in ("pair", "ignored")]
+    names = [column.name for column in model.schema.columns if column.is_evidence]
     return Graph(scorer, missing_text, dtype).made(names)
 
 
@@ -232,6 +233,23 @@ class Graph:
         parts = [self.distance(x, m, a / term.scale[:, None]) for m, a in zip(term.mean, term.axes, strict=True)]
         half = self.op("Mul", self.op("Concat", *parts, axis=1), self.constant(-0.5))
         return self.op("Add", half, self.constant(term.log_norm[None]))
+
+    def add_together(self, term: Together) -> str:
+        x = self.op("Concat", *(self.numbers[name] for name in term.columns), axis=1)
+        z = self.op("Div", self.op("Sub", x, self.constant(term.centre[None])), self.constant(term.scale[None]))
+        z = self.op("Clip", z, self.constant(-term.farthest), self.constant(term.farthest))
+        one, n, d = self.constant([[1.0]]), term.degrees, len(term.columns)
+        parts = []
+        for mean, axes, precision in zip(term.mean, term.axes, term.precision, strict=True):
+            u = self.op("Sub", z, self.constant(mean[None]))
+            square = self.op("Mul", self.op("Mul", u, u), self.constant(precision[None] / n))
+            alone = self.total(self.op("Log", self.op("Add", one, square)))
+            far = self.op("Mul", self.distance(z, mean, axes), self.constant([[1.0 / n]]))
+            both = self.op("Log", self.op("Add", one, far))
+            weights = (self.constant([[term.power * w]]) for w in (0.5 * (n + 1.0), -0.5 * (n + d)))
+            parts.append(self.summed([self.op("Mul", w, v) for w, v in zip(weights, (alone, both), strict=True)]))
+        norm = self.constant(term.power * term.log_norm[None])
+        return self.unless_missing(self.total(x), self.op("Add", self.op("Concat", *parts, axis=1), norm))
 
     def looked_up(self, table: Array, place: str) -> str:
         """Rows of a table at places (n, 1)."""

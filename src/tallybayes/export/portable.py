@@ -32,6 +32,7 @@ from tallybayes.core.terms import (
     Spike,
     Term,
     Text,
+    Together,
     names_of,
 )
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -51,6 +52,7 @@ NAMES: dict[type, str] = {
     Formula: "formula",
     Bag: "bag",
     Ellipsoid: "ellipsoid",
+    Together: "together",
     Text: "text",
     Tokens: "tokens",
     Temperature: "temperature",
@@ -72,7 +74,7 @@ class Scorer:
     fallback : ndarray of shape (K,)
         Log probabilities of a row whose every score is −inf.
     terms : tuple of Term
-        What each column, pair of columns or bag of counts adds to the scores.
+        What each column, pair, block of numbers or bag of counts adds to the scores.
     calibration : Temperature or Isotonic, optional
         What is done to the log probabilities at the end.
 
@@ -146,7 +148,7 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
         return
     weights, columns = model.weight_of(block), [model.schema.columns[c] for c in places]
     for j, term in family.terms(params, columns):
-        if family.is_document or family.is_coded or weights[j] != 0.0:
+        if weights[j] != 0.0 or family.is_coded or (family.is_document and not family.is_correction):
             yield places[j], term
     if lookup is not None and not family.is_coded:  # those of codes are in the tables
         for j, edges, scores in lookup.by_column():

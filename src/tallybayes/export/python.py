@@ -24,6 +24,7 @@ from tallybayes.core.terms import (
     Part,
     Spike,
     Term,
+    Together,
     by_class,
 )
 from tallybayes.errors import SettingError
@@ -157,6 +158,20 @@ class Lines:
             yield f"z = [(v - m) / u for v, m, u in zip(x, {_text(mean)}, {_text(term.scale)})]"
             along = f"[sum(a * b for a, b in zip(z, axis)) for axis in {self.table(axes.T)}]"
             yield f"s[{k}] += {_text(norm)} - 0.5 * sum(v * v for v in {along})"
+
+    def together(self, term: Together) -> Iterator[str]:
+        n, far, d = term.degrees, _text(term.farthest), len(term.columns)
+        yield f"x = [value(c) for c in {self.table(term.columns)}]"
+        yield "if None not in x:"
+        units = f"{_text(term.centre)}, {_text(term.scale)}"
+        yield f"    x = [min(max((v - c) / u, -{far}), {far}) for v, c, u in zip(x, {units})]"
+        classes = zip(term.mean, term.axes.transpose(0, 2, 1), term.precision, term.log_norm, strict=True)
+        for k, (mean, axes, precision, norm) in enumerate(classes):
+            yield f"    z = [v - m for v, m in zip(x, {_text(mean)})]"
+            yield f"    q = sum(sum(a * b for a, b in zip(z, axis)) ** 2 for axis in {self.table(axes)})"
+            alone = f"sum(log(1.0 + v * v * p / {_text(n)}) for v, p in zip(z, {_text(precision)}))"
+            both = f"{_text(0.5 * (n + 1))} * {alone} - {_text(0.5 * (n + d))} * log(1.0 + q / {_text(n)})"
+            yield f"    s[{k}] += {_text(term.power)} * ({_text(norm)} + {both})"
 
 
 def _expression(expression: Expression) -> str:

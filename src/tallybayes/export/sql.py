@@ -28,6 +28,7 @@ from tallybayes.core.terms import (
     Part,
     Spike,
     Term,
+    Together,
     by_class,
 )
 from tallybayes.errors import NotAvailableError, SettingError
@@ -61,7 +62,7 @@ class Query:
         # What the steps call their columns must be no column of the table.
         self.own = next(own for own in (f"tb{n or ''}_" for n in count()) if not _begins(taken, own))
         self.raw: dict[str, None] = {}  # columns that are compared as they are
-        self.numbers: dict[str, str] = {}  # a column → the name of the number in it
+        self.numbers: dict[str, str] = {}  # an expression of the first step, such as the number in a column → its name
         self.places: dict[str, str] = {}  # an expression of the second step → its name
         self.joins: list[tuple[str, str]] = []  # long lists of levels, and what they are compared with
         self.steps: list[tuple[str, str]] = []
@@ -78,7 +79,7 @@ class Query:
         kept = [d.identifier(name) for name in self.keep]
         source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
         compared = [d.identifier(name) for name in self.raw if name not in self.keep]
-        numbers = [f"{self._number(column)} AS {name}" for column, name in self.numbers.items()]
+        numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
         self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
         self._step("rows", source, [*kept, *compared, *numbers])
         coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
@@ -118,7 +119,10 @@ class Query:
         return f"CASE WHEN {self.dialect.nan.format(x=x)} THEN NULL ELSE {x} END" if self.dialect.nan else x
 
     def _x(self, column: str) -> str:
-        return self.numbers.setdefault(column, f"{self.own}x{len(self.numbers)}")
+        return self._first(self._number(column))
+
+    def _first(self, expression: str) -> str:
+        return self.numbers.setdefault(expression, f"{self.own}x{len(self.numbers)}")
 
     def _place(self, expression: str) -> str:
         return self.places.setdefault(expression, f"{self.own}i{len(self.places)}")
@@ -258,6 +262,29 @@ class Query:
                 parts = (f"{number(a)} * ({v} - {number(m)})" for a, v, m in zip(axis, x, mean, strict=True))
                 along.append(self._place(" + ".join(parts)))
             yield f"({number(norm)} - {number(0.5)} * ({' + '.join(f'{z} * {z}' for z in along)}))"
+
+    def _together(self, term: Together) -> Iterator[str]:
+        number, n, d = self.dialect.number, term.degrees, len(term.columns)
+        units = zip(term.columns, term.centre, term.scale, strict=True)
+        z = [self._first(self._clipped(self._number(name), c, s, term.farthest)) for name, c, s in units]
+        for k, mean in enumerate(term.mean):
+            u = [f"({v} - {number(m)})" for v, m in zip(z, mean, strict=True)]
+            along = []
+            for axis in term.axes[k].T:
+                parts = (f"{number(a)} * {v}" for a, v in zip(axis, u, strict=True) if a)
+                along.append(self._place(" + ".join(parts)))
+            each = [f"({number(1.0)} + {number(p / n)} * {v} * {v})" for p, v in zip(term.precision[k], u, strict=True)]
+            # The logarithm of a product is cheaper than a sum of them; sixteen factors do not overflow.
+            alone = " + ".join(f"LN({' * '.join(each[i : i + 16])})" for i in range(0, d, 16))
+            far = f"LN({number(1.0)} + {number(1.0 / n)} * ({' + '.join(f'{v} * {v}' for v in along)}))"
+            weights = [number(term.power * w) for w in (term.log_norm[k], 0.5 * (n + 1.0), -0.5 * (n + d))]
+            yield from self._or_nothing([f"{weights[0]} + {weights[1]} * ({alone}) + {weights[2]} * {far}"])
+
+    def _clipped(self, x: str, centre: float, scale: float, farthest: float) -> str:
+        """A number in standard units; NULL if missing."""
+        number, low, high = self.dialect.number, centre - farthest * scale, centre + farthest * scale
+        ends = f"WHEN {x} <= {number(low)} THEN {number(-farthest)} WHEN {x} >= {number(high)} THEN {number(farthest)}"
+        return f"CASE {ends} ELSE ({x} - {number(centre)}) / {number(scale)} END"
 
     # -------------------------------------------------------------------------------------- from scores to predictions
 

@@ -7,6 +7,7 @@ from tallybayes.families.binned import Binned as Binned
 from tallybayes.families.categorical import Categorical as Categorical
 from tallybayes.families.clues import Clues as Clues
 from tallybayes.families.complement import Complement as Complement
+from tallybayes.families.correlation import Correlation as Correlation
 from tallybayes.families.exponential import Exponential as Exponential
 from tallybayes.families.gamma import Gamma as Gamma
 from tallybayes.families.gaussian import Gaussian as Gaussian

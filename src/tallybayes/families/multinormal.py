@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import tallybayes.families._downdate as _downdate
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family
-from tallybayes.core.scatter import Scatter, nothing, scatter_of, stacked
+from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.terms import Ellipsoid
-from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError, bad_number
+from tallybayes.errors import CellError, NotAvailableError, RowError, UnlearnError
 from tallybayes.families._ellipsoids import LEAST, Ellipsoids
 from tallybayes.families.gaussian import normal_nodes
 
@@ -57,8 +57,8 @@ class Multinormal(Family):
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
         found = nothing(n_classes, x.shape[1])
         for first in range(0, len(x), SLICE):
-            part, these = _numbers(x[first : first + SLICE], first), labels.rows(first, first + SLICE)
-            found = found + stacked([scatter_of(part[own], w) for own, w in _by_class(these, n_classes)])
+            part, these = numbers_of(x[first : first + SLICE], first), labels.rows(first, first + SLICE)
+            found = found + scatter_by_class(part, these, n_classes)
         if not np.isfinite(found.product).all():
             column = int(np.argwhere(~np.isfinite(found.product))[0, 1])
             row = int(np.nanargmax(np.abs(x[:, column])))
@@ -112,7 +112,7 @@ class Multinormal(Family):
 
     def log_prob(self, params: Ellipsoids, x: NDArray[Any]) -> Array:
         out = np.zeros((len(x), len(params.mean)))
-        for rows, columns, z in params.patterns(_numbers(x)):
+        for rows, columns, z in params.patterns(numbers_of(x)):
             for k, (white, log_norm) in enumerate(params.whitened(columns)):
                 deviation = (z - params.mean[k, columns]) / params.scale[columns]
                 with np.errstate(over="ignore"):  # beyond all measure is −inf
@@ -122,7 +122,7 @@ class Multinormal(Family):
     def contributions(self, params: Ellipsoids, x: NDArray[Any]) -> Array:
         """Each column's part in the sum z_i (Σ⁻¹ z)_i, and an even share of the constant."""
         out = np.zeros((len(x), *params.mean.shape))
-        for rows, columns, z in params.patterns(_numbers(x)):
+        for rows, columns, z in params.patterns(numbers_of(x)):
             for k, (white, log_norm) in enumerate(params.whitened(columns)):
                 deviation = (z - params.mean[k, columns]) / params.scale[columns]
                 parts = log_norm / max(len(columns), 1) - 0.5 * deviation * (deviation @ white @ white.T)
@@ -132,7 +132,7 @@ class Multinormal(Family):
     def leave_one_out(self, summary: Scatter, params: Ellipsoids, x: NDArray[Any], labels: Labels) -> Array:
         """In closed form where taking a row out moves a matrix by a rank of one; otherwise row by row."""
         assert labels.codes is not None
-        x = _numbers(x)
+        x = numbers_of(x)
         out, done = np.zeros((len(x), len(params.mean))), np.zeros(len(x), dtype=bool)
         if summary.complete and self.shrinkage != "auto":
             shrinkage = float(self.shrinkage or 0.0)
@@ -200,22 +200,3 @@ class Multinormal(Family):
         chosen = list(columns)
         covariance = np.broadcast_to(params.covariance, (len(params.mean), *params.covariance.shape[1:]))
         return params.mean[:, chosen], covariance[:, chosen][:, :, chosen]
-
-
-def _numbers(x: NDArray[Any], first: int = 0) -> Array:
-    """The cells as floats; an infinite one is an error that names it."""
-    values = np.asarray(x, dtype=np.float64)
-    if np.isinf(values).any():
-        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-        raise bad_number(float(values[row, column]), first + row, column)
-    return values
-
-
-def _by_class(labels: Labels, n_classes: int) -> Iterator[tuple[Any, Array]]:
-    """Which rows count for each class, and how much."""
-    for k in range(n_classes):
-        if labels.codes is None:
-            yield slice(None), labels.weight[:, k]
-        else:
-            own = labels.codes == k
-            yield own, labels.weight[own]

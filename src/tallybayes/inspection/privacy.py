@@ -76,6 +76,7 @@ def release(
     Parameters
     ----------
     tally : Tally
+        A block of numbers that vary together is left out: for the products of columns no noise is implemented.
     epsilon : float or None
         The privacy loss of the whole release; 1 is usual, 10 is little protection. None adds no noise and protects
         nothing but what `min_cell` removes.
@@ -110,6 +111,7 @@ def release(
     if tally.is_empty:
         raise SettingError("an empty tally has nothing to release")
     _check(epsilon, delta, min_cell, most_weight)
+    tally = tally.without("block")
     plan = Plan(tally, dict(bounds or {}), frozenset(logs))
     n_queries = plan.n_queries()
     noise, mechanism = _noise(epsilon, delta, n_queries, most_weight, np.random.default_rng(seed))

@@ -20,7 +20,7 @@ def class_table(model: Model) -> list[tuple[str, str, str]]:
 def summary(model: Model, name: str) -> str:
     """The model as text."""
     total, classes = model.tally.class_weight.sum(), class_table(model)
-    n_columns = sum(column.kind != "pair" for column in model.schema.columns)
+    n_columns = sum(not column.is_derived for column in model.schema.columns)
     wide = min(max(len("class"), *(len(label) for label, _, _ in classes)), WIDEST)
     lines = [
         f"{name}: {amount(total)} row{'' if total == 1 else 's'}, {plural(n_columns, 'column')}, "

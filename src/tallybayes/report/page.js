@@ -309,8 +309,9 @@
     }
 
     function spelled(columns) {
-      const bag = columns.length > 2;
-      if (bag || !columns.every((name) => byName.has(name))) return bag ? "words" : columns.join(" and ");
+      const known = columns.every((name) => byName.has(name));
+      if (columns.length > 2) return known ? `${columns[0]}, ${columns[1]} and ${columns.length - 2} more together` : "words";
+      if (!known) return columns.join(" and ");
       return columns.map((name) => {
         const value = state.get(name);
         if (value === undefined) return `${name} missing`;

@@ -68,7 +68,7 @@ class Report:
     controls: Any = None
 
     def __repr__(self) -> str:
-        n_columns = sum(column.kind != "pair" for column in self.columns)
+        n_columns = sum(not column.is_derived for column in self.columns)
         return f"Report({self.title!r}, {plural(n_columns, 'column')}, {plural(len(self.classes), 'class')})"
 
     def as_dict(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _data(name: str, value: Any) -> str:
 def _lead(report: Report) -> str:
     total = sum(report.rows)
     rows = "1 row" if total == 1 else f"{amount(total)} rows"
-    used = sum(c.kind not in ("ignored", "pair") for c in report.columns)
+    used = sum(c.is_evidence for c in report.columns)
     names = [escape(str(label)) for label in report.classes]
     few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
     what = escape(report.target) if report.target else "the class"

@@ -252,6 +252,25 @@ const tallybayes = (() => {
         });
       };
     },
+    together(term) {
+      const [mean, axes, precision, norm] = [term.mean, term.axes, term.precision, term.log_norm].map(numbers);
+      const [n, far] = [term.degrees, term.farthest];
+      return (row) => {
+        const x = term.columns.map((column) => row[column]);
+        if (x.some(isMissing)) return null;
+        const z = x.map((v, i) => Math.min(Math.max((v - term.centre[i]) / term.scale[i], -far), far));
+        return norm.map((constant, k) => {
+          const u = z.map((v, i) => v - mean[k][i]);
+          const alone = u.reduce((sum, v, i) => sum + Math.log(1 + (v * v * precision[k][i]) / n), 0);
+          let total = 0;
+          for (let r = 0; r < u.length; r++) {
+            const along = u.reduce((sum, v, i) => sum + v * axes[k][i][r], 0);
+            total += along * along;
+          }
+          return term.power * (constant + 0.5 * (n + 1) * alone - 0.5 * (n + u.length) * Math.log(1 + total / n));
+        });
+      };
+    },
   };
 
   function logSoftmax(scores) {

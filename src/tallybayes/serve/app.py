@@ -83,7 +83,7 @@ class Service(FastAPI):
         """The description of the API."""
         schemas = [entry.loaded.model.schema for entry in self.store.entries.values()]
         few = max(len(schema.columns) for schema in schemas) <= MOST_COLUMNS
-        names = {c.name for schema in schemas for c in schema.columns if c.kind != "pair"} if few else ()
+        names = {c.name for schema in schemas for c in schema.columns if not c.is_derived} if few else ()
         return with_names(super().openapi(), list(self.store.entries), sorted(names))
 
 

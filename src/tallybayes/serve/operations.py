@@ -29,7 +29,7 @@ def summary(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "target": entry.loaded.target,
         "classes": list(model.schema.classes),
-        "n_columns": sum(column.kind != "pair" for column in model.schema.columns),
+        "n_columns": sum(not column.is_derived for column in model.schema.columns),
         "rows": float(model.tally.class_weight.sum()),
     }
 
@@ -44,7 +44,7 @@ def columns(model: Model) -> list[dict[str, Any]]:
             "levels": None if column.levels is None else list(column.levels[:MOST_LEVELS]),
         }
         for column in model.schema.columns
-        if column.kind != "pair"
+        if not column.is_derived
     ]
 
 

@@ -77,7 +77,7 @@ def batch_of(model: Model, table: Table) -> TableBatch:
 
 def known(model: Model, table: Table) -> Table:
     """The table, if the model knows all of its columns."""
-    names = [column.name for column in model.schema.columns if column.kind != "pair"]
+    names = [column.name for column in model.schema.columns if not column.is_derived]
     if NOTHING in table.columns and NOTHING not in names:
         table = Table({}, table.n_rows)
     have = set(names)

@@ -90,7 +90,8 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     Parameters
     ----------
     model : Model or Tally
-        A tally alone is written with the default settings of its families.
+        A tally alone is written with the default settings of its families, and without a block of numbers, whose
+        units are settings.
     path : path
     saved : Saved, optional
         The estimator around the model.
@@ -107,7 +108,8 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     from safetensors.numpy import save
 
     if isinstance(model, Tally):
-        model = Model(default_settings(model), model)
+        tally = model.without("block")
+        model = Model(default_settings(tally), tally)
     encode = Encoder(RECORDS)
     content = {
         "version": VERSION,

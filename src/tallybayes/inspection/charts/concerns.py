@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.schema import amount
+from tallybayes.core.schema import amount, few_of
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures, encoded
 from tallybayes.inspection.charts.shapes import ColumnPicture
@@ -89,7 +89,7 @@ def concerns(
         for column in [c for c in model.schema.columns if c.parts is not None][:most]:
             assert column.parts is not None
             names = tuple(part.name for part in column.parts)
-            text = f"{names[0]} and {names[1]} depend on each other within the classes; the model takes them together"
+            text = f"{few_of(names)} depend on each other within the classes; the model takes them together"
             found.append(Concern("dependent", names, 0.5, text))
     return tuple(found)
 
@@ -124,7 +124,7 @@ def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: i
         for b in names[i + 1 :]:
             share = _repeated(codes[a], codes[b], labels, model.n_classes)
             if share >= DEPENDENT:
-                effect = "the model takes them together" if {a, b} in taken else counted
+                effect = "the model takes them together" if any({a, b} <= each for each in taken) else counted
                 text = f"{a} and {b} are redundant within the classes ({share:.0%} shared): {effect}"
                 found.append(Concern("dependent", (a, b), share, text))
     return sorted(found, key=lambda concern: -concern.strength)[:most]

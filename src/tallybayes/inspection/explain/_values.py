@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.core.schema import Column
+from tallybayes.core.schema import Column, few_of
 
 LONGEST = 60  # characters of a value that are shown
 
@@ -45,11 +45,11 @@ def percent(p: float) -> str:
 
 
 def value_of(column: Column, values: Mapping[str, Any]) -> Any:
-    """The value as a person reads it; that of a pair is both."""
+    """The value as a person reads it; that of a pair is both, that of a block begins with the first two."""
     if column.parts is None:
         return values.get(column.name)
-    both = [values.get(part.name) for part in column.parts]
-    return None if None in both else " and ".join(map(shown, both))
+    each = [values.get(part.name) for part in column.parts]
+    return None if None in each else few_of([shown(value) for value in each])
 
 
 def difference(mine: float, theirs: float) -> float:

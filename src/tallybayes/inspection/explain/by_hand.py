@@ -75,7 +75,7 @@ def _raised(factor: str, weight: float) -> str:
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
     """The factors as fractions of counts, as normal densities, or as plain numbers."""
     family = model.settings.families[block]
-    if block in model.texts:  # the product over all words may be beyond what a float holds
+    if block in model.texts or column.kind == "block":  # the product may be beyond what a float holds
         return tuple(f"e^{log:.4g}" for log in logs)
     written = family.factors(model.parameters[block], j, value)
     if written is not None:

@@ -28,7 +28,7 @@ class Evidence:
     column: str
     value: Any
     log_odds: float
-    pair: bool = False  # two columns together
+    pair: bool = False  # several columns together
     words: Words | None = None  # of a text
     unseen: bool = False  # an unseen category, which is no evidence
     correction: float = 0.0  # the part of it that is an offset

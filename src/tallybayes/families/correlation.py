@@ -1,0 +1,272 @@
+"""Correlation: the evidence of numbers together beyond that of each by itself.
+
+log t₅(z; μ_k, Σ_k) − Σ_d log t₅(z_d; μ_kd, Σ_k,dd) with Student's t of five degrees of freedom, whose tails keep one
+unusual row from outweighing all other evidence. The numbers are standardised by fixed units and clipped:
+z = (x − centre) / scale within ±5, so that tallies of different rows add up. The matrix of a class is shrunk towards
+that within all classes, W: Σ_k = (n_k C_k + νD W) / (n_k + νD). A row that lacks one of the numbers adds nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.family import Family, left_of
+from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
+from tallybayes.core.schema import Column, Kind, few_of
+from tallybayes.core.terms import DEGREES, FARTHEST, Together
+from tallybayes.errors import NotAvailableError
+
+RIDGE = 1e-3  # variance that the matrix within all classes has in every direction besides its own
+SLICE = 1 << 18  # numbers worked on at a time, so that they stay in the cache
+GROUP = 16  # factors that are multiplied before the logarithm of their product is taken: no product overflows
+CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
+
+
+def together(columns: Sequence[Column]) -> Column:
+    """The block of several numeric columns.
+
+    Examples
+    --------
+    >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
+    Column(length, width and height together: block)
+    """
+    names = [column.name for column in columns]
+    parts = tuple(Column(name, "numeric") for name in names)
+    return Column(f"{few_of(names)} together", "block", parts=parts, reason="numbers that vary together")
+
+
+def standardised(x: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and the standard deviation of each column, over its finite values.
+
+    Examples
+    --------
+    >>> standardised(np.array([[1.0, 5e10], [3.0, np.nan], [5.0, 1e10]]))
+    ((3.0, 30000000000.0), (1.632993161855452, 20000000000.0))
+    """
+    found = [_mean_and_deviation(column[np.isfinite(column)]) for column in np.asarray(x, dtype=np.float64).T]
+    return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
+
+
+def _mean_and_deviation(values: Array) -> tuple[float, float]:
+    largest = float(np.abs(values).max(initial=0.0))
+    unit = 2.0 ** math.frexp(largest)[1] if largest else 1.0  # squares neither overflow nor vanish in it, and no
+    unit = unit if math.isfinite(unit) else 2.0**1023  # digit is lost
+    scaled = values / unit
+    mean = math.fsum(scaled) / max(len(values), 1)
+    variance = math.fsum((scaled - mean) ** 2) / max(len(values), 1)
+    return mean * unit, math.sqrt(variance) * unit
+
+
+@dataclass(frozen=True)
+class Students:
+    """Parameters of a block of numbers: a centre and a matrix per class, in standard units."""
+
+    mean: Array  # (K, d)
+    matrix: Array  # (K, d, d)
+    power: float = 1.0  # weight of the evidence
+
+    def weighted(self, weights: Array) -> Students:
+        """The same with a weight (1,) on the evidence."""
+        return replace(self, power=self.power * float(weights[0]))
+
+    @property
+    def axes(self) -> Array:
+        """What turns deviations into independent ones of spread one, shape (K, d, d): the last axis is the column."""
+        return np.tril(np.linalg.inv(np.linalg.cholesky(self.matrix)))
+
+    @property
+    def precision(self) -> Array:
+        """One over the squared scale (K, d) of each number alone."""
+        return np.asarray(1.0 / np.einsum("kii->ki", self.matrix))
+
+    @property
+    def log_norm(self) -> Array:
+        """Log (K,) of the norm of the numbers together over the product of those of each alone."""
+        alone, together = np.log(self.precision).sum(axis=1), np.linalg.slogdet(self.matrix)[1]
+        return np.asarray(_log_norm(self.mean.shape[1]) - 0.5 * (alone + together))
+
+
+def _log_norm(d: int) -> float:
+    """The part of the log of the norms that has no matrix in it; zero for a single number."""
+    half = DEGREES / 2.0
+    return math.lgamma(half + d / 2.0) - math.lgamma(half) - d * (math.lgamma(half + 0.5) - math.lgamma(half))
+
+
+@dataclass(frozen=True)
+class Correlation(Family):
+    """A correction for how numbers vary together, per class.
+
+    Parameters
+    ----------
+    centre, scale : tuple of float, default=()
+        The units of the numbers: z = (x − centre) / scale; none if they are standardised already.
+    shrinkage : float, default=8.0
+        How far the matrix of each class is moved towards the one within all classes, as if that had been seen in so
+        many rows for each number; with ``inf`` all classes share one.
+
+    Examples
+    --------
+    >>> family = Correlation(shrinkage=0.1)
+    >>> x = np.array([[1.0, 1.0], [-1.0, -1.0], [2.0, 2.0], [-2.0, -2.0]])
+    >>> params = family.estimate(family.tally(x, Labels.hard(np.zeros(4, np.int32)), 1))
+    >>> family.log_prob(params, np.array([[1.0, 1.0], [1.0, -1.0], [1.0, np.nan]])).round(2)
+    array([[  5.38],
+           [-25.98],
+           [  0.  ]])
+    """
+
+    centre: tuple[float, ...] = field(default=(), repr=False)
+    scale: tuple[float, ...] = field(default=(), repr=False)
+    shrinkage: float = 8.0
+    name: ClassVar[str] = "correlation"
+    kind: ClassVar[Kind] = "block"
+    summary: ClassVar[type[Scatter]] = Scatter
+    is_correction: ClassVar[bool] = True
+    is_document: ClassVar[bool] = True
+    counts_by: ClassVar[frozenset[str]] = frozenset({"centre", "scale"})
+
+    def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
+        found, step = nothing(n_classes, x.shape[1]), max(1, SLICE // max(x.shape[1], 1))
+        for first in range(0, len(x), step):
+            z, these = self._standard(x[first : first + step], first), labels.rows(first, first + step)
+            complete = np.flatnonzero(~np.isnan(z).any(axis=1))
+            if len(complete) < len(z):
+                z, these = z[complete], these.take(complete)
+            found = found + scatter_by_class(z, these, n_classes)
+        return found
+
+    def estimate(self, summary: Scatter) -> Students:
+        weight, product = summary.weight[:, 0, 0], summary.product
+        d = product.shape[1]
+        within = summary.pooled() + RIDGE * np.eye(d)
+        mean = np.where(weight[:, None] > 0, summary.mean[:, :, 0], summary.columns().merged().mean)
+        if math.isinf(self.shrinkage):
+            return Students(mean, np.broadcast_to(within, product.shape))
+        rows = self.shrinkage * d
+        return Students(mean, (product + rows * within) / (weight + rows)[:, None, None])
+
+    def log_prob(self, params: Students, x: NDArray[Any]) -> Array:
+        (n_classes, d), axes, precision = params.mean.shape, params.axes, params.precision
+        out = np.zeros((len(x), n_classes))
+        flat, centre = axes.reshape(-1, d), np.einsum("kij,kj->ki", axes, params.mean).reshape(-1, 1)
+        step = max(64, SLICE // (n_classes * max(d, 1)))
+        for first in range(0, len(x), step):
+            z = self._standard(x[first : first + step], first).T
+            along = flat @ z - centre
+            far = np.square(along, out=along).reshape(n_classes, d, -1).sum(axis=1)
+            score = out[first : first + step]
+            for k in range(n_classes):
+                score[:, k] = _together(far[k], (z - params.mean[k, :, None]) ** 2 * precision[k, :, None], d)
+            score += params.log_norm
+            score[np.isnan(z).any(axis=0)] = 0.0
+        return out * params.power
+
+    def contributions(self, params: Students, x: NDArray[Any]) -> Array:
+        return self.log_prob(params, x)[:, :, None]
+
+    def leave_one_out(self, summary: Scatter, params: Students, x: NDArray[Any], labels: Labels) -> Array:
+        """Without a row each matrix changes by a multiple of one product d dᵀ, d the row's deviation from its class."""
+        assert labels.codes is not None
+        z, out = self._standard(x), np.zeros((len(x), len(params.mean)))
+        complete = ~np.isnan(z).any(axis=1)
+        for weight in np.unique(labels.weight[complete]):  # rows of one weight leave the same matrices behind
+            rows = np.flatnonzero(complete & (labels.weight == weight))
+            step = max(64, SLICE // max(z.shape[1], 1))
+            for first in range(0, len(rows), step):
+                some = rows[first : first + step]
+                out[some] = self._without(summary, z[some], labels.codes[some], float(weight))
+        return out
+
+    def _without(self, summary: Scatter, z: Array, y: NDArray[Any], weight: float) -> Array:
+        """Scores (n, K) of complete rows of one weight, each without itself."""
+        have, mean = summary.weight[:, 0, 0], summary.mean[:, :, 0]
+        (n, d), n_classes = z.shape, len(have)
+        rest, total = left_of(have[y], weight), float(left_of(have.sum(), weight))
+        is_last = rest == 0.0  # of its class: there is no deviation, and no spread that it takes away
+        off = np.where(is_last[:, None], 0.0, z - mean[y])
+        taken = np.divide(weight * have[y], rest, out=np.zeros(n), where=~is_last)
+        others = have @ mean - weight * z  # sum of all rows but this: the centre of classes without any
+        others = others / total if total > 0 else np.zeros_like(others)
+        within = (summary.product.sum(axis=0) / total if total > 0 else 0.0) + RIDGE * np.eye(d)
+        pooled = taken / total if total > 0 else np.zeros(n)
+        out = np.empty((n, n_classes))
+        for k in range(n_classes):
+            own = y == k
+            left = np.where(own, rest, have[k])
+            centre = np.where(
+                (left > 0)[:, None],
+                mean[k] - own[:, None] * (taken / np.maximum(have[y], 1e-300))[:, None] * off,
+                others,
+            )
+            base, change, size = within, pooled, np.ones(n)
+            if not math.isinf(self.shrinkage):
+                rows = self.shrinkage * d
+                base = summary.product[k] + rows * within
+                change, size = rows * pooled + np.where(own, taken, 0.0), left + rows
+            out[:, k] = _changed(base, change, size, off, z - centre)
+        return out
+
+    def _standard(self, x: NDArray[Any], first: int = 0) -> Array:
+        """The numbers in standard units, clipped; NaN where one is missing."""
+        values = numbers_of(x, first)
+        if self.centre:
+            with np.errstate(over="ignore"):  # what is beyond all measure is clipped
+                values = (values - self.centre) / self.scale
+        return np.clip(values, -FARTHEST, FARTHEST)
+
+    def sample(self, params: Students, codes: NDArray[Any], rng: np.random.Generator) -> Array:
+        raise NotAvailableError("a block corrects the evidence of other columns; it has no values of its own")
+
+    def n_parameters(self, params: Students) -> int:
+        n_classes, d = params.mean.shape
+        return n_classes * d + (1 if math.isinf(self.shrinkage) else n_classes) * d * (d + 1) // 2
+
+    def joint_size(self, params: Students) -> int:
+        return 1  # they are part of the joint of the columns already
+
+    def described(self) -> str:
+        return "how they vary together"
+
+    def terms(self, params: Students, columns: Sequence[Column]) -> Iterator[tuple[int, Together]]:
+        d = params.mean.shape[1]
+        centre, scale = np.array([self.centre or (0.0,) * d, self.scale or (1.0,) * d])
+        names = tuple(part.name for part in columns[0].inputs)
+        axes = params.axes.transpose(0, 2, 1)
+        yield 0, Together(names, centre, scale, params.mean, axes, params.precision, params.log_norm, params.power)
+
+
+def _together(far: Array, square: Array, d: int) -> Array:
+    """What depends on the row (n,) of a score: from its squared distance (n,), and that of each number (d, n)."""
+    alone = np.zeros(len(far))
+    square /= DEGREES
+    square += 1.0
+    for first in range(0, d, GROUP):
+        alone += np.log(np.multiply.reduce(square[first : first + GROUP], axis=0))
+    return np.asarray(0.5 * (DEGREES + 1.0) * alone - 0.5 * (DEGREES + d) * np.log1p(far / DEGREES))
+
+
+def _changed(base: Array, change: Array, size: Array, off: Array, e: Array) -> Array:
+    """Scores (n,) at deviations e (n, d) under the matrices (base − change · off offᵀ) / size, one for each row."""
+    d = len(base)
+    white = np.linalg.inv(np.linalg.cholesky(base))
+    u, v = e @ white.T, off @ white.T
+    left = 1.0 - change * (v**2).sum(axis=1)  # what of the determinant the row leaves (Sherman and Morrison 1950)
+    diagonal = np.diag(base) - change[:, None] * off**2
+    with np.errstate(divide="ignore", invalid="ignore"):  # those rows follow
+        far = size * ((u**2).sum(axis=1) + change * (u * v).sum(axis=1) ** 2 / left)
+        log_det = np.log(left) - 2.0 * np.log(np.diag(white)).sum()
+    near = np.flatnonzero(left < CLEAR)
+    for first in range(0, len(near), 256):
+        rows = near[first : first + 256]
+        root = np.linalg.cholesky(base - change[rows, None, None] * off[rows, :, None] * off[rows, None, :])
+        far[rows] = size[rows] * (np.linalg.solve(root, e[rows, :, None])[:, :, 0] ** 2).sum(axis=1)
+        log_det[rows] = 2.0 * np.log(np.einsum("nii->ni", root)).sum(axis=1)
+    norm = _log_norm(d) + 0.5 * (np.log(diagonal).sum(axis=1) - log_det)  # the sizes cancel
+    return np.asarray(norm + _together(far, (e**2 * size[:, None] / diagonal).T, d))
