@@ -25,8 +25,8 @@ from scipy.stats import rankdata
 from benchmarks._peer import Combined, Khiops, boosting, logistic
 from benchmarks._real import available, tasks
 from tallybayes import NaiveBayes
+from tallybayes.core.metrics import score
 from tallybayes.data.labels import encode_labels
-from tallybayes.inspection.evaluate import score
 
 FIGURES = ("accuracy", "log loss", "ECE", "macro F1", "seconds")
 LEAST = 1e-15  # no probability counts as less, whoever says so

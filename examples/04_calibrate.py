@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from tallybayes import NaiveBayes
-from tallybayes.inspection.evaluate import Evaluation
+from tallybayes.core.evaluation import Evaluation
 
 data = load_breast_cancer()
 X, y = data.data, data.target_names[data.target]

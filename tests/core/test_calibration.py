@@ -12,9 +12,9 @@ from tallybayes import Model, Settings, families
 from tallybayes.core import calibration
 from tallybayes.core.batch import Labels
 from tallybayes.core.calibration import Curve, Isotonic, Temperature, fit
+from tallybayes.core.metrics import score
 from tallybayes.data.arrays import one_block
 from tallybayes.errors import SettingError
-from tallybayes.inspection.evaluate import score
 
 KINDS = ["temperature", "isotonic"]
 

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes import NaiveBayes, Tokens
+from tallybayes.core.metrics import score
 from tallybayes.core.schema import Schema
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tally import Tally
 from tallybayes.errors import ColumnWarning
-from tallybayes.inspection.evaluate import _dealt, score
+from tallybayes.inspection.evaluate import _dealt
 from tests.frames import FORMS, birds, needs_pyarrow, taken
 
 from .compare import assert_same_tally

@@ -16,6 +16,7 @@ import pytest
 
 import tallybayes
 from tallybayes import Model, NaiveBayes, Settings, Tally, families, storage
+from tallybayes.core.metrics import score
 from tallybayes.core.schema import Column, NumberedColumns, Schema
 from tallybayes.core.summaries import Counts
 from tallybayes.core.tally import Block
@@ -386,3 +387,34 @@ def test_offsets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         storage.write(replace(model, settings=replace(model.settings, offsets=offsets)), tmp_path / "m")
         with pytest.raises(ModelFileError, match="offset"):
             storage.read(tmp_path / "m")
+
+
+def test_figures_and_options_come_back(tmp_path: Path) -> None:
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0, 3.0]}, ["no", "yes", "yes"]).model_
+    for n_classes in (2, 150):
+        posterior = np.random.default_rng(0).dirichlet(np.ones(n_classes), size=400)
+        figures = score(np.log(posterior), np.arange(400) % n_classes, range(n_classes), method="5 folds")
+        figures = figures.of(n_folds=5, n_learned=3, source="loans.csv")
+        options = {"drop": ("id",), "prior": {"no": 0.5, "yes": 0.5}, "tokens": tallybayes.Tokens(min_count=2)}
+        whole = replace(model, provenance=replace(model.provenance, evaluation=figures, options=options))
+        storage.write(whole, tmp_path / "m.tally")
+        found = storage.read(tmp_path / "m.tally")
+        assert found == whole
+        assert found.provenance.evaluation.date == figures.date
+        assert found.provenance.evaluation.source == "loans.csv"
+        assert (tmp_path / "m.tally").stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_rows": -1}, {"date": "<b>"}, {"accuracy": {"is": "Interval", "value": 2.0, "low": 0.0, "high": 1.0}}],
+    ids=str,
+)
+def test_damaged_figures_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0, 3.0]}, ["no", "yes", "yes"]).model_
+    figures = score(np.log(np.full((2, 2), 0.5)), np.array([0, 1]), ["no", "yes"])
+    storage.write(replace(model, provenance=replace(model.provenance, evaluation=figures)), tmp_path / "m.tally")
+    header, rest = split(tmp_path / "m.tally")
+    whole = content(json.loads(header))
+    whole["model"]["provenance"]["evaluation"].update(change)
+    refused(joined(with_content(json.loads(header), whole), rest), tmp_path)

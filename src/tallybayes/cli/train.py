@@ -10,12 +10,13 @@ import numpy as np
 
 from tallybayes import storage
 from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
-from tallybayes.inspection.evaluate import Evaluation, leave_one_out
+from tallybayes.inspection.evaluate import leave_one_out
 from tallybayes.inspection.explain import class_profiles
 from tallybayes.learning.learn import learn, sample_of
 from tallybayes.learning.options import Options, check_values

@@ -180,25 +180,26 @@ class Model(ByValue):
     def __add__(self, other: Model) -> Model:
         """Return the model that has learned the rows of both; weights and offsets are averaged by rows.
 
-        A calibration was fitted to the rows of one of them, and is left out where both have rows.
+        A calibration was fitted to the rows of one of them, and is left out where both have rows; so is an evaluation.
         """
         if not isinstance(other, Model):
             return NotImplemented
         for each in (self, other):
             each.provenance.refuse_guesses("adding models")
         tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
-        return Model(settings, tally, self.provenance.plus(other.provenance.rows))
+        return Model(settings, tally, self.provenance.joined(other.provenance))
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
-        return replace(self, tally=self.tally * 0.0, provenance=replace(self.provenance, rows=0, unlabelled=0))
+        none = replace(self.provenance, rows=0, unlabelled=0, evaluation=None)
+        return replace(self, tally=self.tally * 0.0, provenance=none)
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair or a block stays where all of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
-        return replace(self, settings=settings, tally=tally)
+        return Model(settings, tally, replace(self.provenance, evaluation=None))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -399,8 +400,14 @@ class Model(ByValue):
         return out
 
     def with_prior(self, prior: Prior) -> Model:
-        """Return the same evidence under another prior; no data is needed."""
-        changed = replace(self, settings=replace(self.settings, prior=prior))
+        """Return the same evidence under another prior; no data is needed.
+
+        The figures that were measured under the old prior, on rows of its class shares, are left out.
+        """
+        options = self.provenance.options
+        options = None if options is None else {**options, "prior": prior}
+        provenance = replace(self.provenance, options=options, evaluation=None)
+        changed = Model(replace(self.settings, prior=prior), self.tally, provenance)
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.errors import NotAvailableError
 
 
@@ -58,6 +60,12 @@ class Provenance:
         Whether all rows were of single precision; predictions then are, too.
     importance : mapping of str to float
         How much the held-out log loss rises without a column or pair, where that was measured.
+    options : mapping of str to object, optional
+        The options that differ from the defaults, where settings were chosen from rows: what choosing them anew needs.
+        None where nothing was chosen; such a model is evaluated exactly by taking rows out of its tally.
+    evaluation : Evaluation, optional
+        Performance on rows that had no part in the model, measured when it was learned. It stays when rows are learned
+        or unlearned later (`Evaluation.n_learned` shows how many there were), and goes with any other change.
     """
 
     target: str | None = None
@@ -71,6 +79,8 @@ class Provenance:
     chosen: Mapping[str, float | None] = field(default_factory=dict)
     is_single: bool = False
     importance: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] | None = None
+    evaluation: Evaluation | None = None
 
     @property
     def guessed(self) -> bool:
@@ -88,6 +98,11 @@ class Provenance:
     def plus(self, rows: int) -> Provenance:
         """The provenance of a model that learned so many more rows, or fewer."""
         return replace(self, rows=max(self.rows + rows, 0))
+
+    def joined(self, other: Provenance) -> Provenance:
+        """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
+        measured = self.evaluation if not other.rows else None if self.rows else other.evaluation
+        return replace(self.plus(other.rows), evaluation=measured)
 
     def noted(self, note: str) -> Provenance:
         """The same with one more note."""

@@ -18,6 +18,8 @@ from tallybayes.data.tables import Table, read_table
 from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled, coded
 from tallybayes.errors import DataError, SettingError
 
+KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table"}  # of tables
+
 
 def is_stored(data: Any) -> bool:
     """Whether the rows are in files or in an engine, and are counted there."""
@@ -116,6 +118,7 @@ def source_of(table: Table, target: Target, weight: Any, name: str | None, n_job
     if target.known is not None:
         codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
     rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
-    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, class_rows=rows)
+    source = KINDS.get(table.made_by, table.made_by)
+    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, False, rows, source)
     labels = Labels.hard(codes, row_weights(weight, table.n_rows))
     return TableSource(table, tuple(classes.tolist()), labels, facts, n_jobs)

@@ -6,6 +6,7 @@ tally of most columns needs no second pass. A sample is drawn in one more pass, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -103,7 +104,9 @@ class FileSource:
         seen, kinds = self.seen, set(map(type, self.seen.classes))
         kind = "|O" if len(kinds) > 1 else np.array(seen.classes).dtype.str
         rows = tuple(int(n) for n in seen.class_weight)
-        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, class_rows=rows)
+        lazy = isinstance(self.file, Lazy)
+        name = self.file.name.removeprefix("the ") if lazy else os.path.basename(self.file.name)  # folders stay private
+        return Facts(self.scan.target, kind, seen.n_rows, seen.unlabelled, self.made_by, True, False, rows, name)
 
     # ------------------------------------------------------------------------------------------ what columns are
 

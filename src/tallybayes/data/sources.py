@@ -33,6 +33,7 @@ class Facts:
     named: bool  # whether the columns have names of their own
     is_single: bool = False  # whether the numbers are of single precision
     class_rows: tuple[int, ...] = ()  # rows of each class, whatever they weigh
+    source: str = ""  # the name of what holds the rows, for people: of a file without its folder
 
 
 class Source(Protocol):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
 from tallybayes.core.batch import Array, Rows
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
 from tallybayes.data.labels import class_array
@@ -26,7 +27,6 @@ from tallybayes.estimators._linear import coef, intercept, to_logistic_regressio
 from tallybayes.estimators._saving import saved_of
 from tallybayes.estimators._steps import converged, log_likelihood_path, n_iter, unlabelled_weight
 from tallybayes.inspection import evaluate
-from tallybayes.inspection.evaluate import Evaluation
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.learning import em
 from tallybayes.learning.learn import learn

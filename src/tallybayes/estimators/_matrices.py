@@ -186,7 +186,7 @@ class MatrixNB(Fitted):
         assert batch.labels.codes is not None
         n_rows = int(np.count_nonzero(batch.labels.codes >= 0))
         named = "feature_names_in_" in vars(self)
-        return Facts(None, classes.dtype.str, n_rows, left_out, "array", named, is_single=self._is_single(batch))
+        return Facts(None, classes.dtype.str, n_rows, left_out, "array", named, self._is_single(batch), source="array")
 
     def _is_single(self, batch: Batch) -> bool:
         """Hook for estimators that return the precision of their input."""

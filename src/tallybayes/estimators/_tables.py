@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Labels, Rows
+from tallybayes.core.evaluation import CalibrationReport
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.core.settings import EvidenceWeights
@@ -24,7 +26,6 @@ from tallybayes.data.tables import Table, TableBatch, read_table, table_like
 from tallybayes.errors import DataError, SettingError
 from tallybayes.estimators._checks import Target, check_lengths, unchanged_on_error
 from tallybayes.estimators._fitted import Fitted
-from tallybayes.inspection.evaluate import CalibrationReport, score
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled

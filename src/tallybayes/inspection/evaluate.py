@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Rows
+from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.tally import count
 from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
-from tallybayes.inspection.metrics import Bin, CalibrationReport, Evaluation, Interval, score
-
-__all__ = ["Bin", "CalibrationReport", "Evaluation", "Interval", "are_learned", "k_fold", "leave_one_out", "score"]
 
 
 def are_learned(model: Model, batch: Rows, n_jobs: int | None = None) -> bool:

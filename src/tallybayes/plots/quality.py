@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tallybayes.plots._style as style
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.errors import DataError
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import Evaluation, leave_one_out
+from tallybayes.inspection.evaluate import leave_one_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import every_nth
+from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import some_of
 from tallybayes.data.atomic import replacing
@@ -16,7 +18,7 @@ from tallybayes.errors import NotAvailableError, RowError, SettingError, Unlearn
 from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import Evaluation, are_learned, leave_one_out, score
+from tallybayes.inspection.evaluate import are_learned, leave_one_out
 from tallybayes.inspection.explain import class_profiles
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report

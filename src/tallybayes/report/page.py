@@ -16,9 +16,9 @@ import numpy as np
 
 import tallybayes.report.svg as svg
 from tallybayes import __version__
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.schema import Column, Level, amount, plural
 from tallybayes.inspection.charts import ColumnPicture, Concern
-from tallybayes.inspection.evaluate import Evaluation
 from tallybayes.inspection.explain import ProfileEntry
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js

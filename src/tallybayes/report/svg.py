@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
 from tallybayes.inspection.charts.nomogram import round_numbers
-from tallybayes.inspection.evaluate import Evaluation
 
 WIDE, HIGH = 320, 132  # of a column's picture
 MOST_CLASSES = 6  # that are drawn in one picture: as many as there are distinguishable colours

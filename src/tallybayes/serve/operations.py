@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
 from tallybayes.inspection.explain import explain, steps
-from tallybayes.inspection.metrics import score
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.serve.rows import batch_of, labelled_of, table_of

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tallybayes import __version__
 from tallybayes.core import calibration
+from tallybayes.core.evaluation import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.provenance import Provenance, Steps
@@ -33,7 +34,6 @@ from tallybayes.data.labels import class_array
 from tallybayes.errors import ModelFileError, SchemaError, SettingError
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
-from tallybayes.inspection.evaluate import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.learning.options import EM
 from tallybayes.storage import legacy

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level, plural
 from tallybayes.core.tally import Tally, count
@@ -22,7 +24,6 @@ from tallybayes.inspection.charts._model import (
     rows_with_labels,
     spark,
 )
-from tallybayes.inspection.evaluate import Evaluation, score
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
-"""Performance of predictions: accuracy, log loss, Brier score, confusion and calibration, as a record."""
+"""The performance of a model as a record: figures with intervals, confusion and calibration."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
@@ -12,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.equality import ByValue
+from tallybayes.core.listings import Listing, amount, as_html, as_text, short
 from tallybayes.core.schema import Level, plural
-from tallybayes.errors import DataError
-from tallybayes.inspection.listings import Listing, amount, as_html, as_text, short
+from tallybayes.errors import SettingError
 
-Z = 1.959963984540054  # the normal quantile of 95 % intervals
-EPS = float(np.finfo(np.float64).eps)  # probabilities of 0 count as this much, as in scikit-learn
 BINS = 15  # of the reliability table
 WIDTH = 80  # columns of a terminal
 MOST_CLASSES = 20  # that are printed
 MOST_MISTAKES = 10  # that are printed where the confusion matrix is too wide
+MOST_CONFUSED = 100  # classes of the confusion matrix: it grows with their square, and is stored in models
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Interval:
     value: float
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.high - self.low) and self.low <= self.value <= self.high):
+            raise SettingError(f"{self.value!r} does not lie between {self.low!r} and {self.high!r}")
 
     def __float__(self) -> float:
         return self.value
@@ -56,23 +62,38 @@ class Bin:
     accuracy: float  # share of the rows whose prediction is right
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, eq=False)
+class Evaluation(ByValue):
     """Performance of a model on labelled rows; prints as a table. A row of weight w counts as w rows.
+
+    It holds sums, never rows, so it can be stored in a model file. Two of them are equal by their figures, whatever the
+    day and the name of the source.
 
     Parameters
     ----------
     method : str
-        How the rows were held out: "leave-one-out", "5-fold", "test".
+        How the rows were held out: "leave-one-out", "5 folds, each learned anew without its rows", "test".
     classes : tuple
     n_rows : int
     accuracy, log_loss, brier : Interval
         Share of rows whose predicted class is right (Wilson's interval); mean −log P(y | x), and mean Σ_k of the
-        squared differences between P(k | x) and 1 for the right class or 0 for a wrong one (normal intervals).
-    confusion : ndarray of shape (K, K)
-        Weight by true (first axis) and predicted class. Precision, recall, F1 and the baselines follow from it.
+        squared differences between P(k | x) and 1 for the right class or 0 for a wrong one (Student's intervals over
+        the rows). Weights say how much rows count, not how many there are: intervals are those of (Σ w)² / Σ w² rows.
+    confusion : ndarray of shape (C, C)
+        Weight by true (first axis) and predicted class, of all classes or of the 100 most frequent (`confused`).
     reliability : tuple of Bin
         Confidence and accuracy by confidence; only bins that have rows.
+    margins : ndarray of shape (3, K), optional
+        Weight by true class, by predicted class, and of the rows predicted correctly by class, where the confusion
+        matrix does not have all classes.
+    n_folds : int
+        Number of folds; 0 where there were none.
+    n_learned : int
+        Number of rows that the model had learned when it was evaluated; 0 where that is unknown.
+    date : str
+        The day of the evaluation (UTC), such as "2026-11-17".
+    source : str
+        What held the rows: the name of a file without its folder, "pandas DataFrame", …
     """
 
     method: str
@@ -83,36 +104,67 @@ class Evaluation:
     brier: Interval
     confusion: Array
     reliability: tuple[Bin, ...]
+    margins: Array | None = None
+    n_folds: int = 0
+    n_learned: int = 0
+    date: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        n_classes = len(self.classes)
+        shown, tables = (
+            min(n_classes, MOST_CONFUSED),
+            [self.confusion, *([] if self.margins is None else [self.margins])],
+        )
+        shapes = [table.shape for table in tables]
+        if shapes[0] != (shown, shown) or shapes[1:] != [(3, n_classes)] * (n_classes > shown):
+            raise SettingError(f"an evaluation of {plural(n_classes, 'class')} cannot have tables of {shapes}")
+        if not (all(np.isfinite(t).all() and (t >= 0).all() for t in tables) and self.weight > 0):
+            raise SettingError("the rows of an evaluation must have weights of at least 0, and not all of them 0")
+        if min(self.n_rows - 1, self.n_folds, self.n_learned) < 0 or len(self.reliability) > BINS:
+            raise SettingError("an evaluation cannot have so many rows, folds or bins")
+        if not re.fullmatch(r"(\d{4}-\d\d-\d\d)?", self.date):
+            raise SettingError(f"the date of an evaluation must be a day such as 2026-11-17, not {self.date!r}")
 
     @property
     def weight(self) -> float:
         """Total weight of the rows."""
-        return float(self.confusion.sum())
+        return float(self.support.sum())
 
     @property
     def support(self) -> Array:
         """Weight (K,) of the rows of each class."""
-        return self.confusion.sum(axis=1)
+        return self.confusion.sum(axis=1) if self.margins is None else self.margins[0]
 
     @property
     def predicted(self) -> Array:
         """Weight (K,) of the rows that were predicted as each class."""
-        return self.confusion.sum(axis=0)
+        return self.confusion.sum(axis=0) if self.margins is None else self.margins[1]
+
+    @property
+    def correct(self) -> Array:
+        """Weight (K,) of the rows of each class that were predicted as it."""
+        return self.confusion.diagonal() if self.margins is None else self.margins[2]
+
+    @property
+    def confused(self) -> tuple[Level, ...]:
+        """The classes of the confusion matrix: all of them, or the 100 most frequent."""
+        return tuple(self.classes[k] for k in most_frequent(self.support))
 
     @property
     def precision(self) -> Array:
         """Share (K,) of the rows predicted as each class that are of it; 0 where there are none."""
-        return _share(self.confusion.diagonal(), self.predicted)
+        return _share(self.correct, self.predicted)
 
     @property
     def recall(self) -> Array:
         """Share (K,) of the rows of each class that were predicted as it; 0 where there are none."""
-        return _share(self.confusion.diagonal(), self.support)
+        return _share(self.correct, self.support)
 
     @property
     def f1(self) -> Array:
         """Harmonic mean (K,) of precision and recall; 0 where neither has a row."""
-        return _share(2.0 * self.confusion.diagonal(), self.predicted + self.support)
+        return _share(2.0 * self.correct, self.predicted + self.support)
 
     @property
     def macro_f1(self) -> float:
@@ -140,6 +192,10 @@ class Evaluation:
         share = self.support[self.support > 0] / self.weight
         return max(0.0, -float(share @ np.log(share)))
 
+    def of(self, *, n_folds: int = 0, n_learned: int = 0, source: str = "") -> Evaluation:
+        """The same with what it was measured on, and the day of today."""
+        return replace(self, n_folds=n_folds, n_learned=n_learned, date=today(), source=source)
+
     # ------------------------------------------------------------------------------------------ printing
 
     def __repr__(self) -> str:
@@ -152,12 +208,29 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return f"<p>{escape(self._title())}</p>\n" + "\n".join(map(as_html, self._listings()))
 
+    def lines(self, rows: int | None = None) -> list[str]:
+        """The most important figures for people; ``rows`` are those that the model has learned by now."""
+        on = plural(self.n_rows, "row")
+        before = f"measured when {self.n_learned:,} of the {rows or 0:,} rows were learned"
+        before = before if self.n_learned < (rows or 0) else f"measured when {self.n_learned:,} rows were learned"
+        facts = [self.method, on, *([self.source] if self.source else []), *([self.date] if self.date else [])]
+        facts += [before] if rows is not None and self.n_learned != rows else []
+        return [
+            f"accuracy {self.accuracy}, baseline (majority class) {self.baseline_accuracy:.4f}",
+            f"log loss {self.log_loss}, baseline (class frequencies) {self.baseline_log_loss:.4f}",
+            "; ".join(facts),
+        ]
+
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
         per_class = zip(self.classes, self.precision, self.recall, self.f1, self.support, strict=True)
         return {
             "method": self.method,
+            "n_folds": self.n_folds,
             "n_rows": self.n_rows,
+            "n_learned": self.n_learned,
+            "date": self.date,
+            "source": self.source,
             "weight": self.weight,
             "accuracy": asdict(self.accuracy),
             "log_loss": asdict(self.log_loss),
@@ -171,6 +244,7 @@ class Evaluation:
                 {"class": _plain(k), "precision": float(p), "recall": float(r), "f1": float(f), "support": float(s)}
                 for k, p, r, f, s in per_class
             ],
+            "confused": [_plain(k) for k in self.confused],
             "confusion": self.confusion.tolist(),
             "reliability": [asdict(b) for b in self.reliability],
         }
@@ -185,7 +259,7 @@ class Evaluation:
         matrix = self._matrix()
         if max(map(len, as_text(matrix).splitlines())) <= WIDTH:
             yield matrix
-        elif self.confusion.sum() > self.confusion.trace():
+        elif float(self.correct.sum()) < self.weight:
             yield self._mistakes()
         yield Listing(
             ("confidence", "rows", "mean confidence", "accuracy"),
@@ -225,15 +299,17 @@ class Evaluation:
         return Listing(("class", "precision", "recall", "F1", "rows"), lines)
 
     def _matrix(self) -> Listing:
-        lines = [(short(label, 20), *map(amount, row)) for label, row in zip(self.classes, self.confusion, strict=True)]
-        return Listing(("true \\ predicted", *(short(label, 12) for label in self.classes)), lines)
+        named = self.confused
+        lines = [(short(label, 20), *map(amount, row)) for label, row in zip(named, self.confusion, strict=True)]
+        return Listing(("true \\ predicted", *(short(label, 12) for label in named)), lines)
 
     def _mistakes(self) -> Listing:
         wrong = self.confusion.copy()
         np.fill_diagonal(wrong, 0.0)
         largest = np.argsort(-wrong, axis=None, kind="stable")[:MOST_MISTAKES]
-        pairs = [divmod(int(cell), len(self.classes)) for cell in largest if wrong.flat[cell] > 0]
-        lines = [(short(self.classes[t], 30), short(self.classes[p], 30), amount(wrong[t, p])) for t, p in pairs]
+        named = self.confused
+        pairs = [divmod(int(cell), len(named)) for cell in largest if wrong.flat[cell] > 0]
+        lines = [(short(named[t], 30), short(named[p], 30), amount(wrong[t, p])) for t, p in pairs]
         return Listing(("true", "predicted", "errors"), lines)
 
 
@@ -247,129 +323,25 @@ class CalibrationReport:
     def __str__(self) -> str:
         pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
         lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
-        for name, field in pairs:
-            lines.append(f"{name:24} {getattr(self.before, field).value:8.4f} {getattr(self.after, field).value:8.4f}")
+        for name, figure in pairs:
+            lines.append(
+                f"{name:24} {float(getattr(self.before, figure)):8.4f} {float(getattr(self.after, figure)):8.4f}"
+            )
         return "\n".join([*lines, f"{'calibration error (ECE)':24} {self.before.ece:8.4f} {self.after.ece:8.4f}"])
 
 
-def score(
-    log_posterior: Array,
-    codes: NDArray[Any],
-    classes: Sequence[Level],
-    weight: Array | None = None,
-    method: str = "test",
-) -> Evaluation:
-    """Compare log posteriors with the true classes.
-
-    Parameters
-    ----------
-    log_posterior : ndarray of shape (n, K)
-        Log P(y | x).
-    codes : ndarray of shape (n,)
-        Position of each row's class in ``classes``.
-    classes : sequence
-        Class labels.
-    weight : ndarray of shape (n,), optional
-        How much each row counts; one if not given.
-    method : str
-        How the rows were held out, for the title.
-
-    Returns
-    -------
-    Evaluation
-
-    Examples
-    --------
-    >>> posterior = np.array([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])
-    >>> print(score(np.log(posterior), np.array([0, 1, 1, 1]), ["ham", "spam"]))
-    test: 4 rows, 2 classes
-    <BLANKLINE>
-                              value    95 % interval  baseline
-    accuracy                 0.7500  0.3006 – 0.9544    0.7500
-    log loss                 0.4004  0.0957 – 0.7050    0.5623
-    Brier score              0.2500  0.0000 – 0.5218
-    balanced accuracy        0.8333
-    macro F1                 0.7333
-    calibration error (ECE)  0.3000
-    <BLANKLINE>
-    class  precision  recall      F1  rows
-    ham       0.5000  1.0000  0.6667     1
-    spam      1.0000  0.6667  0.8000     3
-    <BLANKLINE>
-    true \\ predicted  ham  spam
-    ham                 1     0
-    spam                1     2
-    <BLANKLINE>
-    confidence   rows  mean confidence  accuracy
-    0.53 – 0.60     1           0.6000    0.0000
-    0.67 – 0.73     1           0.7000    1.0000
-    0.73 – 0.80     1           0.8000    1.0000
-    0.87 – 0.93     1           0.9000    1.0000
-    """
-    codes, n_classes = np.asarray(codes, dtype=np.intp), len(classes)
-    weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
-    _check(log_posterior, codes, n_classes, weight)
-    rows, predicted = np.arange(len(codes)), log_posterior.argmax(axis=1)
-    own = np.clip(log_posterior[rows, codes], math.log(EPS), math.log1p(-EPS))
-    error = np.exp(log_posterior)
-    confidence = error[rows, predicted]
-    error[rows, codes] -= 1.0
-    cells = np.bincount(codes * n_classes + predicted, weights=weight, minlength=n_classes**2)
-    confusion = cells.reshape(n_classes, n_classes).astype(np.float64, copy=False)
-    return Evaluation(
-        method,
-        tuple(classes),
-        len(codes),
-        _wilson(float(confusion.trace()), float(confusion.sum())),
-        _mean(-own, weight),
-        _mean((error**2).sum(axis=1), weight),
-        confusion,
-        _reliability(confidence, predicted == codes, weight),
-    )
+def most_frequent(support: Array) -> NDArray[np.intp]:
+    """The places of the classes that the confusion matrix has."""
+    return np.sort(np.argsort(-support, kind="stable")[:MOST_CONFUSED])
 
 
-def _check(log_posterior: Array, codes: NDArray[Any], n_classes: int, weight: Array) -> None:
-    if log_posterior.shape != (len(codes), n_classes) or weight.shape != (len(codes),):
-        raise DataError(
-            f"the log posteriors have the shape {log_posterior.shape}, the weights {weight.shape}; "
-            f"expected {(len(codes), n_classes)} and {(len(codes),)}"
-        )
-    if not weight.sum() > 0:
-        raise DataError("an evaluation needs rows of positive weight; there are none")
-    if codes.min() < 0 or codes.max() >= n_classes:
-        raise DataError(f"class codes must be between 0 and {n_classes - 1}; unlabelled rows cannot be evaluated")
+def today() -> str:
+    """The day, UTC, as evaluations bear it."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def _share(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-
-
-def _wilson(hits: float, n: float) -> Interval:
-    """A proportion with Wilson's score interval (1927), which behaves near 0 and 1."""
-    p, z2 = hits / n, Z**2 / n
-    centre, half = (p + z2 / 2) / (1 + z2), math.sqrt(p * (1 - p) * z2 + z2**2 / 4) / (1 + z2)
-    return Interval(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)))
-
-
-def _mean(values: Array, weight: Array) -> Interval:
-    """A mean of values that cannot be negative, with the normal interval."""
-    total = float(weight.sum())
-    mean = float((weight * values).sum()) / total
-    half = Z * math.sqrt(float((weight * (values - mean) ** 2).sum())) / total
-    return Interval(mean, max(0.0, mean - half), mean + half)
-
-
-def _reliability(confidence: Array, hit: NDArray[np.bool_], weight: Array) -> tuple[Bin, ...]:
-    edges = np.linspace(0.0, 1.0, BINS + 1)
-    place = np.clip(np.searchsorted(edges, confidence) - 1, 0, BINS - 1)
-    total, confident, right = (
-        np.bincount(place, weights=weight * values, minlength=BINS) for values in (1.0, confidence, hit)
-    )
-    return tuple(
-        Bin(float(low), float(high), float(w), float(c / w), float(r / w))
-        for low, high, w, c, r in zip(edges[:-1], edges[1:], total, confident, right, strict=True)
-        if w > 0
-    )
 
 
 def _plain(label: Level) -> str | int | float | bool | None:

@@ -1,0 +1,60 @@
+"""What a model keeps of how it came about when it changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tallybayes import NaiveBayes
+from tallybayes.core.metrics import score
+
+ROWS = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["a", "b", "a", "b"]}
+MORE = {"x": [5.0, 6.0], "c": ["a", "b"]}
+
+
+@pytest.fixture
+def model():
+    """A model that was evaluated when it was learned."""
+    fitted = NaiveBayes(classical=True).fit(ROWS, ["no", "no", "yes", "yes"])
+    figures = score(np.log(np.full((4, 2), 0.5)), np.array([0, 0, 1, 1]), ["no", "yes"], method="5 folds")
+    model = fitted.model_
+    fitted.model_ = replace(model, provenance=replace(model.provenance, evaluation=figures.of(n_learned=4)))
+    return fitted
+
+
+def test_rows_learned_later_leave_the_figures_of_then(model):
+    before = model.model_.provenance.evaluation
+    model.partial_fit(MORE, ["no", "yes"])
+    provenance = model.model_.provenance
+    assert provenance.evaluation is before
+    assert (provenance.evaluation.n_learned, provenance.rows) == (4, 6)
+    model.unlearn(MORE, ["no", "yes"])
+    assert model.model_.provenance.evaluation is before
+    assert model.model_.provenance.rows == 4
+
+
+def test_models_of_other_rows_were_never_evaluated_together(model):
+    other = model.blank().partial_fit(MORE, ["no", "yes"])
+    assert other.model_.provenance.evaluation is None
+    assert (model + other).model_.provenance.evaluation is None
+    assert (other + model).model_.provenance.evaluation is None
+
+
+def test_adding_nothing_keeps_the_figures(model):
+    figures = model.model_.provenance.evaluation
+    assert model.model_.blank().provenance.evaluation is None
+    assert (model.model_ + model.model_.blank()).provenance.evaluation == figures
+    assert (model.model_.blank() + model.model_).provenance.evaluation == figures
+
+
+def test_another_prior_and_fewer_columns_are_another_model(model):
+    assert model.model_.with_prior("uniform").provenance.evaluation is None
+    assert model.model_.select(["x"]).provenance.evaluation is None
+
+
+def test_figures_are_part_of_the_value(model):
+    mine = model.model_
+    figures = mine.provenance.evaluation
+    assert mine == replace(mine, provenance=replace(mine.provenance, evaluation=replace(figures, date="2020-01-01")))
+    assert mine != replace(mine, provenance=replace(mine.provenance, evaluation=replace(figures, n_rows=5)))
+    assert mine != replace(mine, provenance=replace(mine.provenance, evaluation=None))
