@@ -2,8 +2,8 @@
 
 S_nk = S⁰_nk + Σ_d δ_d[cell(x_nd), k], where S⁰ are scores by models that have not seen row n, and the cells of a column
 are its levels, its bins or the combinations of a pair. δ minimises −Σ_n r_n log softmax(S_n)[y_n] + (λ/2)·‖δ‖² from
-δ = 0. What a number adds is smooth: δ = Φc, with Φ the clipped standard score and the cosines √2·cos(πmu) of the mid-rank
-u, whose penalty is m². Missing and unseen values add nothing. A gradient is one scoring pass and one soft tally.
+δ = 0. What a number adds is smooth: δ = Φc, with Φ the clipped standard score and cosines √2·cos(πmu) of the mid-rank u,
+whose penalty is m². Missing and unseen values add nothing. A gradient is one scoring pass and one soft tally.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Cells:
         return np.ascontiguousarray(np.concatenate(self.tables(coefficients)))
 
     def collected(self, cells: Array, squared: bool = False) -> Array:
-        """A derivative by the coefficients (P, K) from one by the cells; ``squared`` for the diagonal of a second one."""
+        """A derivative by the coefficients (P, K) from one by the cells; ``squared`` for a diagonal of second ones."""
         shapes = [s if s is None or not squared else s**2 for s in self.shapes]
         own = np.split(cells, self.ends)
         return np.concatenate([part if s is None else s.T @ part for s, part in zip(shapes, own, strict=True)])

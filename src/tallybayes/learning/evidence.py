@@ -63,6 +63,20 @@ class HeldOut:
         """−log P(y_n | x_n), shape (n,)."""
         return losses_of(self.against(weights))
 
+    def by_class(self) -> NDArray[np.float32]:
+        """The evidence (n, K, P) of the columns for each class, against the row's own."""
+        n, n_classes = len(self.codes), self.terms.shape[1] + 1
+        found = np.zeros((n, n_classes, self.n_terms - 1), dtype=np.float32)
+        np.put_along_axis(found, _others(self.codes, n_classes)[:, :, None], self.terms[:, :, 1:], axis=1)
+        return found
+
+    def single_losses(self) -> Array:
+        """Mean loss (P,) of each column by itself."""
+        few, found = self.take(slice(None, None, max(1, len(self.codes) // 5000))), np.empty(self.n_terms - 1)
+        for d in range(len(found)):
+            found[d] = losses_of((few.terms[:, :, 0] + few.terms[:, :, d + 1]).astype(np.float64)).mean()
+        return found
+
     def loss_increases(self, weights: Array) -> Array:
         """How much the mean loss rises (1 + P,) without each term, the prior's first."""
         against = self.against(weights)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from tallybayes.core.batch import Array
 
 MEMORY = 10  # steps that the curvature is known from

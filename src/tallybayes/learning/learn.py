@@ -11,6 +11,8 @@ import numpy as np
 
 from tallybayes.core import calibration
 from tallybayes.core.batch import Rows
+from tallybayes.core.evaluation import today
+from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Schema, plural
@@ -19,6 +21,7 @@ from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, Places, Source
 from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
+from tallybayes.learning.crossfit import OutOfFold
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
 from tallybayes.learning.semi_supervised import with_unlabelled
@@ -140,7 +143,7 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
         alpha = best_alpha(plain, "categorical", few, options.n_jobs)
         settings = textbook_settings(schema, options, alpha)
     try:
-        model = refined(rows, settings, options)
+        model, unseen = refined(rows, settings, options)
     except DataError:
         source.count(schema, places, settings.families)  # in the order of the rows, so that the right one is named
         raise
@@ -149,7 +152,25 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     if rows.n_rows < source.facts.n_rows:
         tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
         model = replace(model, tally=tally)
-    return model
+    return model if unseen is None else _judged(model, unseen, source.facts, options)
+
+
+def _judged(model: Model, unseen: OutOfFold, facts: Facts, options: Options) -> Model:
+    """The model with its calibration and its evaluation, both by scores of rows that had no part in them."""
+    codes, weight = unseen.labels.codes, unseen.labels.weight
+    assert codes is not None
+    found = unseen.log_posterior(model.log_prior)
+    settings = model.settings
+    if options.calibration is not None:
+        settings = replace(settings, calibration=calibration.fit(options.calibration, found, codes, weight))
+        for fold in range(unseen.n_folds):
+            own = unseen.fold == fold
+            others = calibration.fit(options.calibration, found[~own], codes[~own], weight[~own])
+            found[own] = others.apply(found[own])
+    method = f"{unseen.n_folds} folds, each learned anew without its rows"
+    figures = score(found, codes, model.schema.classes, weight, method)
+    figures = replace(figures, n_folds=unseen.n_folds, source=facts.source, day=today())
+    return replace(model, settings=settings, provenance=replace(model.provenance, evaluation=figures))
 
 
 def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
@@ -167,7 +188,7 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
 
 def _calibrated(model: Model, source: Source, options: Options) -> Model:
     """The model with the calibration that the options ask for, fitted to leave-one-out scores."""
-    if options.calibration is None:
+    if options.calibration is None or model.settings.calibration is not None:
         return model
     rows = sample_of(model, source)
     assert rows.labels is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Schema, plural
-from tallybayes.core.settings import EvidenceWeights
+from tallybayes.core.schema import Column, Schema
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
@@ -31,41 +30,31 @@ from tallybayes.learning.screening import (
     screened,
     with_reason,
 )
-from tallybayes.learning.weights import Weighted, column_weights, held_out_losses, is_better, learn
 
-NO_WEIGHT = 1e-3  # found pairs of a smaller weight are left out
+ROWS_A_LEVEL = 4  # on average, of a column that may be paired
+PAIRS_A_COLUMN = 2  # at most, so that a model can be read
 GIVEN_STRENGTH = 8.0  # of the smoothing of pairs that were given
 
 
-def with_pairs(read: Reading, weighted: Weighted, batch: TableBatch, options: Options) -> Reading:
-    """How the table is read with pairs, and with weights for all columns; without both if no pair improves it."""
-    grid = _grid(read, batch, weighted.sample)
+def found_pairs(
+    read: Reading,
+    batch: TableBatch,
+    sample: TableBatch,
+    rows: HeldOut,
+    names: Sequence[str],
+    weights: Array,
+    options: Options,
+) -> tuple[Paired | None, HeldOut]:
+    """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
+    grid = _grid(read, batch, sample)
     if grid is None:
-        return read
+        return None, rows
     given = options.given_pairs is not None
-    found = _given(read.model, grid, options) if given else _found(grid, weighted, options.most_pairs)
+    found = _given(read.model, grid, options) if given else _found(grid, rows, names, weights, options.most_pairs)
     if not found:
-        return read
-    pairs = _Pairs.counted(grid, found, batch, read.model, options.n_jobs)
-    joint = weighted.rows.joined(held_out(pairs.model, weighted.sample, pairs.places, range(len(found))))
-    weights = _weights(joint, weighted, must=given)
-    if weights is None:
-        return read.noted("pairs would not improve leave-one-out log loss: none")
-    first = len(weighted.names) + 1
-    kept = [name for name, w in zip(pairs.names, weights[first:], strict=True) if given or w > NO_WEIGHT]
-    n_parts = len(grid.parts)
-    note = (
-        f"{plural(len(kept), 'pair')} of {plural(n_parts * (n_parts - 1) // 2, 'candidate')}; "
-        f"weights learned from {plural(weighted.sample.n_rows, 'row')}"
-    )
-    by_name = dict(zip(pairs.names, weights[first:].tolist(), strict=True))
-    of_all = column_weights(read.model, weighted.names, weights) | {name: by_name[name] for name in kept}
-    families = {**read.families, **{name: pairs.families[name] for name in kept}}
-    tally = pairs.joined(read.model.tally, kept)
-    model = replace(read.model, settings=settings_of(families, tally.schema, read.model.settings), tally=tally)
-    importance = _importance(joint, weights, [*weighted.names, *pairs.names], {*weighted.names, *kept})
-    found_so = replace(read, families=families, model=model).ranked(importance)
-    return found_so.weighted(EvidenceWeights(of_all, float(weights[0])), note)
+        return None, rows
+    pairs = Paired.counted(grid, found, batch, read.model, options.n_jobs)
+    return pairs, rows.joined(held_out(pairs.model, sample, pairs.places, range(len(found))))
 
 
 # ---------------------------------------------------------------------------------------------- which pairs
@@ -93,24 +82,15 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
     return part if part.n_cells > 1 else None
 
 
-def _found(grid: Grid, weighted: Weighted, most: int) -> list[Candidate]:
+def _found(grid: Grid, rows: HeldOut, names: Sequence[str], weights: Array, most: int) -> list[Candidate]:
     """The pairs of the most informative columns that gain more than chance would."""
-    losses = _single_losses(weighted)
-    informative = sorted(range(len(grid.parts)), key=lambda i: (losses[grid.parts[i].name], i))[:MOST_COLUMNS]
-    found = screened(grid, weighted.rows.log_posterior(weighted.weights), sorted(informative), most)
+    losses = dict(zip(names, rows.single_losses().tolist(), strict=True))
+    # What nearly identifies rows says nothing of other rows, and seems to say most together with another column.
+    parts = [i for i, part in enumerate(grid.parts) if part.n_cells * ROWS_A_LEVEL <= len(grid.codes)]
+    informative = sorted(parts, key=lambda i: (losses[grid.parts[i].name], i))[:MOST_COLUMNS]
+    found = screened(grid, rows.log_posterior(weights), sorted(informative), min(most, PAIRS_A_COLUMN * len(names)))
     # In the order of the names, so that tables with the same pairs can be added.
     return sorted(found, key=lambda c: (c.left, c.right))
-
-
-def _single_losses(weighted: Weighted) -> dict[str, float]:
-    """Mean loss of each column's evidence by itself."""
-    few = weighted.rows.take(slice(None, None, max(1, len(weighted.rows.codes) // 5000)))
-    found = {}
-    for d, name in enumerate(weighted.names):
-        weights = np.zeros(few.n_terms)
-        weights[[0, d + 1]] = 1.0
-        found[name] = float(few.losses(weights).mean())
-    return found
 
 
 def _given(model: Model, grid: Grid, options: Options) -> list[Candidate]:
@@ -134,34 +114,8 @@ def _given_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str]
     return Candidate(paired.index(pair[0]), paired.index(pair[1]), GIVEN_STRENGTH, 0.0)
 
 
-# ---------------------------------------------------------------------------------------------- their weights
-
-
-def _weights(joint: HeldOut, weighted: Weighted, must: bool) -> Array | None:
-    """Weights of the prior, the columns and the pairs; None if pairs are not better than none and were not given.
-
-    Where no weights of columns were kept, the columns stay as they are and only the pairs are weighted.
-    """
-    n, n_pairs = len(weighted.weights), joint.n_terms - len(weighted.weights)
-    centre = np.concatenate((np.ones(n), np.zeros(n_pairs)))
-    start = np.concatenate((weighted.weights, np.zeros(n_pairs)))
-    fixed = None if weighted.kept else n
-    if not must:
-        few = joint.subsample()
-        after = held_out_losses(few, centre, weighted.pull, start, fixed)
-        if not is_better(weighted.losses, after, few.weight):
-            return None
-    return learn(joint, centre, start, weighted.pull, fixed)
-
-
-def _importance(joint: HeldOut, weights: Array, names: list[str], of: set[str]) -> dict[str, float]:
-    """How much loss rises without each of some columns and pairs."""
-    rises = joint.subsample().loss_increases(weights)[1:].tolist()
-    return {name: rise for name, rise in zip(names, rises, strict=True) if name in of}
-
-
 @dataclass(frozen=True)
-class _Pairs:
+class Paired:
     """A model of pairs alone."""
 
     families: Mapping[str, Family]  # by name of the pair
@@ -169,7 +123,7 @@ class _Pairs:
     places: Mapping[str, list[int]]
 
     @classmethod
-    def counted(cls, grid: Grid, found: list[Candidate], batch: TableBatch, base: Model, n_jobs: int | None) -> _Pairs:
+    def counted(cls, grid: Grid, found: list[Candidate], batch: TableBatch, base: Model, n_jobs: int | None) -> Paired:
         words, parts = joining_words(base.schema.names), grid.parts
         columns = tuple(with_reason(pair_column(parts[c.left], parts[c.right], words), c.gain) for c in found)
         families: dict[str, Any] = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
@@ -183,12 +137,14 @@ class _Pairs:
     def names(self) -> tuple[str, ...]:
         return self.model.schema.names
 
-    def joined(self, tally: Tally, names: list[str]) -> Tally:
-        """The tally of the other columns with some of the pairs."""
+    def joined(self, read: Model, names: list[str]) -> tuple[Tally, Mapping[str, Family]]:
+        """The tally of the other columns with some of the pairs, and the families of its blocks."""
+        tally, families = read.tally, read.settings.families
         if not names:
-            return tally
+            return tally, families
         chosen, first = self.model.tally.select(names), len(tally.schema.columns)
         schema = Schema((*tally.schema.columns, *chosen.schema.columns), tally.schema.classes)
         block = chosen.blocks[Pair.name]
         pairs = Block([first + c for c in block.columns], block.summary)
-        return Tally(schema, tally.class_weight, {**tally.blocks, Pair.name: pairs})
+        own = settings_of({name: self.families[name] for name in names}, chosen.schema, read.settings).families
+        return Tally(schema, tally.class_weight, {**tally.blocks, Pair.name: pairs}), {**families, **own}

@@ -1,32 +1,30 @@
-"""How a table is best read: a distribution for each column, weights for their evidence, and pairs.
+"""How a table is best read: a distribution for each column, weights for their evidence, pairs, and corrections.
 
-Every choice is made by exact leave-one-out of the training rows, so no rows have to be set aside.
+Tables of columns are learned by cross-fitting. A table of nothing but text has one thing to weigh, the text; its
+pseudocount and weight are chosen by exact leave-one-out, which hardly flatters two numbers.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.core.batch import every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
-from tallybayes.core.settings import Settings
+from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.columns import read_columns
-from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, held_out
+from tallybayes.learning.crossfit import OutOfFold, crossfitted
+from tallybayes.learning.ladder import Ladder, climbed
 from tallybayes.learning.options import Options
-from tallybayes.learning.pairs import with_pairs
-from tallybayes.learning.pseudocounts import with_pseudocount
-from tallybayes.learning.reading import Reading, places_of
-from tallybayes.learning.weights import LEAST_ROWS, Weighted, with_weights
+from tallybayes.learning.weights import column_weights, held_out_losses, is_better
 from tallybayes.learning.word_weights import with_word_weights
 
-TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
 
-
-def refined(batch: TableBatch, base: Settings, options: Options) -> Model:
-    """Return the model that reads rows best, having learned them.
+def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, OutOfFold | None]:
+    """Return the model that reads rows best, having learned them, and scores of rows that it had not seen.
 
     Parameters
     ----------
@@ -39,37 +37,43 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> Model:
     Returns
     -------
     Model
+    OutOfFold, optional
+        Where choices were made on other rows than they are judged on.
     """
-    # Our threads work on rows; those of a BLAS would only be in their way.
+    if options.weights is None and options.pairs == 0:
+        return read_columns(batch, base, options).model, None
+    kinds = {column.kind for column in batch.schema.columns if column.kind != "ignored"}
+    if kinds == {"text"}:
+        return _of_texts(batch, base, options), None
+    found = crossfitted(batch, base, options)
+    if found is None:
+        model = read_columns(batch, base, options).model
+        note = "weights need evidence that is never infinite: use alpha > 0"
+        return replace(model, provenance=model.provenance.noted(note)), None
+    return found
+
+
+def _of_texts(batch: TableBatch, base: Settings, options: Options) -> Model:
+    """Texts with one weight each, or one for every word, where that improves leave-one-out."""
     with threadpool_limits(1, user_api="blas"):
-        read = read_columns(batch, base, options)
-        if read.model.n_classes > 1 and not (options.weights is None and options.pairs == 0):
-            read = _weighted(read, batch, base, options)
-        if read.model.settings.weights is not None and options.weights == "words":
-            for block in read.model.texts:
-                read = with_word_weights(read, batch, block, options.n_jobs)
-        return read.model
+        ladder = climbed(batch, base, replace(options, pairs=0))
+        if ladder is None:
+            return read_columns(batch, base, options).model
+        model = ladder.read.model
+        if options.weights is not None and (options.weights != "auto" or _gains(ladder)):
+            weights = ladder.weights[0]
+            given = EvidenceWeights(column_weights(model, ladder.names, weights), float(weights[0]))
+            note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
+            model = replace(
+                model, settings=replace(model.settings, weights=given), provenance=model.provenance.noted(note)
+            )
+        if options.weights == "words":
+            for block in model.texts:
+                model = with_word_weights(replace(ladder.read, model=model), batch, block, options.n_jobs).model
+        return model
 
 
-def _weighted(read: Reading, batch: TableBatch, base: Settings, options: Options) -> Reading:
-    """How the table is read with the weights and the pairs that improve leave-one-out."""
-    if batch.n_rows < LEAST_ROWS:
-        return read.noted(f"{plural(batch.n_rows, 'row')}: too few to learn weights from")
-    columns = read.model.schema.columns
-    # A document is one thing: its evidence is that of all its columns, and has one weight.
-    blocks, families = read.model.tally.blocks.items(), read.model.settings.families
-    used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
-    used.sort(key=lambda p: columns[p].name)  # so that the order of the columns makes no difference
-    names, texts = [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
-    cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
-    sample = every_nth(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
-    for name in texts:
-        if options.given_alpha(name) is None:
-            read = with_pseudocount(read, sample, base, name)
-    rows = held_out(read.model, sample, places_of(read.families, read.model.schema), used)
-    if not np.isfinite(rows.terms).all():
-        return read.noted("weights need evidence that is never infinite: use alpha > 0")
-    weighted = Weighted.learned(names, sample, rows, options.weights)
-    if options.most_pairs:
-        read = with_pairs(read, weighted, batch, options)
-    return read if read.model.settings.weights is not None else with_weights(read, weighted)
+def _gains(ladder: Ladder) -> bool:
+    """Whether weights improve held-out rows by more than chance."""
+    few, ones = ladder.rows.subsample(), np.ones(ladder.rows.n_terms)
+    return is_better(few.losses(ones), held_out_losses(few, ones), few.weight)

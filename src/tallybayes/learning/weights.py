@@ -9,7 +9,6 @@ in a few steps; λ keeps it finite.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
-from tallybayes.core.schema import plural
-from tallybayes.core.settings import EvidenceWeights
-from tallybayes.data.tables import TableBatch
 from tallybayes.learning.evidence import HeldOut, losses_of
-from tallybayes.learning.options import Weights
-from tallybayes.learning.reading import Reading
 
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
@@ -115,42 +109,6 @@ def is_better(before: Array, after: Array, weight: Array) -> bool:
     gain = (weight * (before - after)).sum() / total
     noise = np.sqrt((weight * (before - after - gain) ** 2).sum() / total / max(len(before), 1))
     return bool(gain > noise)
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """Weights of the columns, the rows that they were learned from, and whether they are worth keeping."""
-
-    names: Sequence[str]  # of the columns, P
-    sample: TableBatch  # learned rows
-    rows: HeldOut  # their leave-one-out evidence
-    weights: Array  # (1 + P,) the prior's first
-    kept: bool
-    pull: float  # what keeps them near 1
-    losses: Array  # of held-out rows
-
-    @classmethod
-    def learned(cls, names: Sequence[str], sample: TableBatch, rows: HeldOut, wanted: Weights) -> Weighted:
-        """Learn weights if they are wanted, and keep them if they must be, or are better than none."""
-        ones, few = np.ones(rows.n_terms), rows.subsample()
-        plain = few.losses(ones)
-        if wanted is None:
-            return cls(names, sample, rows, ones, False, PULL, plain)
-        pull = best_pull(rows, ones)
-        held_out = held_out_losses(few, ones, pull)
-        if wanted == "auto" and not is_better(plain, held_out, few.weight):
-            return cls(names, sample, rows, ones, False, pull, plain)
-        return cls(names, sample, rows, learn(rows, ones, pull=pull), True, pull, held_out)
-
-
-def with_weights(read: Reading, weighted: Weighted) -> Reading:
-    """How the table is read with the weights, if they are kept; in any case how important each column is."""
-    rises = weighted.rows.subsample().loss_increases(weighted.weights)[1:].tolist()
-    read = read.ranked(dict(zip(weighted.names, rises, strict=True)))
-    if not weighted.kept:
-        return read.noted("weights would not improve leave-one-out log loss: none")
-    weights = EvidenceWeights(column_weights(read.model, weighted.names, weighted.weights), float(weighted.weights[0]))
-    return read.weighted(weights, f"weights learned from {plural(weighted.sample.n_rows, 'row')}")
 
 
 def column_weights(model: Model, names: Sequence[str], weights: Array) -> dict[str, float]:

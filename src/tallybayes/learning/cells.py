@@ -1,0 +1,80 @@
+"""The cells that corrections are learned for: levels, bins of numbers and combinations of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.model import Model
+from tallybayes.core.offsets import Offset
+from tallybayes.core.schema import Column
+from tallybayes.data.tables import TableBatch
+from tallybayes.learning.bins import even_groups
+from tallybayes.learning.columns import fine_edges_of
+from tallybayes.learning.corrections import Cells, smooth_shape
+
+BINS = 32  # of a number
+ROWS_A_LEVEL = 4  # on average, of a column whose levels are corrected
+
+
+def cells_of_columns(model: Model, batch: TableBatch) -> Cells | None:
+    """Those of the columns that are evidence by themselves; None where there are none."""
+    used = sorted((p for block in model.tally.blocks.values() for p in block.columns), key=_name(model))
+    documents = {p for name, b in model.tally.blocks.items() if model.is_document(name) for p in b.columns}
+    columns, codes, shapes = [], [], []
+    for p in used:
+        column = model.schema.columns[p]
+        if p in documents or (column.levels is not None and len(column.levels) * ROWS_A_LEVEL > batch.n_rows):
+            continue
+        if column.levels is None:
+            column = replace(column, edges=column.edges or fine_edges_of(batch, column))
+            column, shape = _coarse(batch, column)
+        else:
+            shape = None
+        if column.n_cells > 1:
+            columns.append(column)
+            codes.append(batch.codes(column, 0, batch.n_rows, {}))
+            shapes.append(shape)
+    return Cells.of(columns, np.stack(codes, axis=1), shapes) if columns else None
+
+
+def cells_of_pairs(columns: Sequence[Column], batch: TableBatch) -> Cells:
+    """Those of pairs."""
+    seen: dict[str, NDArray[np.int32]] = {}
+    codes = np.stack([batch.codes(column, 0, batch.n_rows, seen) for column in columns], axis=1)
+    return Cells.of(columns, codes, [None] * len(columns))
+
+
+def _name(model: Model):  # type: ignore[no-untyped-def]
+    return lambda p: model.schema.columns[p].name
+
+
+def _coarse(batch: TableBatch, column: Column) -> tuple[Column, Array]:
+    """A number in few bins of about the same weight, whose edges are some of the fine ones; and Φ of them."""
+    assert batch.labels is not None
+    values = np.asarray(batch.table.columns[column.name].numbers(0, batch.n_rows), dtype=np.float64)
+    known = np.isfinite(values)
+    fine = np.searchsorted(column.edges or (), values[known], side="right")
+    weight = np.bincount(fine, batch.labels.weight[known], len(column.edges or ()) + 1)
+    group = even_groups(weight, BINS)
+    edges = tuple(np.array(column.edges or ())[group[1:] > group[:-1]].tolist())
+    heavy = np.bincount(group, weight)
+    largest = float(np.abs(values[known]).max(initial=0.0)) or 1.0
+    sums = np.bincount(group[fine], batch.labels.weight[known] * (values[known] / largest), len(heavy))
+    centre = np.divide(sums, heavy, out=np.zeros_like(sums), where=heavy > 0)
+    return replace(column, edges=edges), smooth_shape(heavy, centre)
+
+
+def offsets_of(model: Model, cells: Cells, tables: Sequence[Array]) -> Mapping[str, Offset]:
+    """The offsets of a model with corrections added to what its columns add already."""
+    found, classes = dict(model.settings.offsets), model.schema.classes
+    for column, table in zip(cells.columns, tables, strict=True):
+        table = table - table.mean(axis=1)[:, None]
+        cell = Column(column.name, column.kind, column.levels, edges=column.edges, parts=column.parts)
+        before = found.get(column.name)
+        found[column.name] = Offset(cell, classes, table if before is None else table + before.among(cell, classes))
+    return found

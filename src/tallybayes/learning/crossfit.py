@@ -1,0 +1,241 @@
+"""Learning by cross-fitting: what is learned from some rows is chosen, weighted and judged on others.
+
+The rows are dealt into folds by what they hold. For each fold everything is learned from the other folds: families,
+bins, smoothing, weights, pairs. So every row has scores by models that have not seen it. These decide how much each
+reading counts, whether the numbers are read together, and whether corrections are kept; they are also the model's
+evaluation. The final model is learned from all rows in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.keys import stratified_folds
+from tallybayes.core.model import Model
+from tallybayes.core.schema import plural
+from tallybayes.core.settings import Settings
+from tallybayes.core.tally import Block, Tally
+from tallybayes.data.tables import TableBatch
+from tallybayes.families.correlation import Correlation
+from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
+from tallybayes.learning.corrections import Cells, Regression
+from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
+from tallybayes.learning.options import Options
+from tallybayes.learning.stacking import Stack, losses, stacked
+from tallybayes.learning.weights import is_better
+
+SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
+STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ of the corrections
+HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
+MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
+FEWEST_FOLDS, MOST_FOLDS = 3, 5
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Scores of rows by models that have not seen them."""
+
+    fold: NDArray[np.intp]  # (n,)
+    scores: Array  # (n, K) with the prior
+    prior: Array  # (n, K) of the fold's model
+    labels: Labels
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+    def log_posterior(self, log_prior: Array | None = None) -> Array:
+        """Log P(y | x), shape (n, K), under the prior of each fold or another one (K,)."""
+        scores = self.scores if log_prior is None else self.scores - self.prior + log_prior
+        top = scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True)))
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """The rows, how they are dealt out, and what was learned without each fold."""
+
+    batch: TableBatch
+    fold: NDArray[np.intp]
+    ladders: Sequence[Ladder]
+    n_jobs: int | None
+
+    @classmethod
+    def dealt(cls, batch: TableBatch, base: Settings, options: Options) -> _Folds | None:
+        assert batch.labels is not None
+        n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
+        fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
+        found = [climbed(batch.take(np.flatnonzero(fold != f)), base, options) for f in range(n_folds)]
+        ladders = [ladder for ladder in found if ladder is not None]
+        return cls(batch, fold, ladders, options.n_jobs) if len(ladders) == n_folds else None
+
+    def gathered(self, part: Sequence[Array]) -> Array:
+        """What was found for the rows of each fold, in the order of the rows."""
+        out = np.empty((len(self.fold), *part[0].shape[1:]))
+        for number, values in enumerate(part):
+            out[self.fold == number] = values
+        return out
+
+    @property
+    def held(self) -> list[TableBatch]:
+        """The rows of each fold."""
+        return [self.batch.take(np.flatnonzero(self.fold == f)) for f in range(len(self.ladders))]
+
+    def evidence(self) -> Array:
+        """Of all readings (n, K, 3)."""
+        return self.gathered([a.evidence(rows, self.n_jobs) for a, rows in zip(self.ladders, self.held, strict=True)])
+
+    def together(self, shrinkage: float) -> Array:
+        """Of the numbers together (n, K, 1)."""
+        pairs = zip(self.ladders, self.held, strict=True)
+        return self.gathered([a.together(rows, shrinkage, self.n_jobs)[:, :, None] for a, rows in pairs])
+
+    def prior(self) -> Array:
+        """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
+        logs = []
+        for number, ladder in enumerate(self.ladders):
+            weight = ladder.read.model.tally.class_weight
+            least = 0.5 * float(weight[weight > 0].min(initial=1.0)) if weight.any() else 1.0
+            prior = np.maximum(ladder.read.model.log_prior, np.log(least / max(float(weight.sum()), least)))
+            logs.append(np.broadcast_to(prior, (int((self.fold == number).sum()), len(prior))))
+        return self.gathered(logs)
+
+
+def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, OutOfFold] | None:
+    """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
+    assert batch.labels is not None
+    # Our threads work on rows; those of a BLAS would only be in their way.
+    with threadpool_limits(1, user_api="blas"):
+        learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
+        folds = _Folds.dealt(batch, learned, options)
+        whole = None if folds is None else climbed(batch, learned, options)
+        if folds is None or whole is None:
+            return None
+        prior = folds.prior()
+        stack, shrinkage = _stacked(folds, prior, whole, options)
+        scores = stack.scores
+        model = _collapsed(whole, stack.weights, shrinkage)
+        if options.weights == "auto":
+            model, scores = _corrected(model, folds, whole, stack, options)
+        model = replace(model, settings=replace(model.settings, prior=base.prior))
+        return model, OutOfFold(folds.fold, scores, prior, batch.labels)
+
+
+def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tuple[Stack, float | None]:
+    """The weights of the readings, and the shrinkage of the numbers together where they are read so."""
+    labels = folds.batch.labels
+    assert labels is not None
+    evidence, start = np.nan_to_num(folds.evidence(), neginf=-1e6, posinf=1e6), np.array([0.0, 0.0, 1.0])
+    if options.weights != "auto":
+        return Stack(start, prior + evidence @ start), None
+    found, chosen = stacked(evidence, prior, labels, folds.fold, start), None
+    if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
+        return found, None
+    plain = losses(found.scores, labels)
+    for shrinkage in SHRINKAGES:
+        every = np.concatenate((evidence, folds.together(shrinkage)), axis=2)
+        tried = stacked(every, prior, labels, folds.fold, np.append(start, 0.0))
+        if tried.loss(labels) < found.loss(labels):
+            found, chosen = tried, shrinkage
+    if chosen is not None and not is_better(plain, losses(found.scores, labels), labels.weight):
+        return stacked(evidence, prior, labels, folds.fold, start), None
+    return found, chosen
+
+
+def _collapsed(whole: Ladder, stack: Array, shrinkage: float | None) -> Model:
+    """The readings as one model: one weight for every column, pair and block."""
+    plain = np.zeros_like(whole.weights[0])
+    plain[: len(whole.names) + 1] = 1.0
+    weights = stack[0] * plain + stack[1] * whole.weights[0] + stack[2] * whole.weights[1]
+    model = whole.model(weights, stack[1] * whole.shifts[0] + stack[2] * whole.shifts[1])
+    if shrinkage is not None and len(stack) > 3 and stack[3] > 0:
+        assert whole.block is not None
+        model = _with_block(model, with_shrinkage(whole.block, shrinkage), float(stack[3]))
+    rises = whole.rows.subsample().loss_increases(weights)[1:].tolist()
+    names = [*whole.names, *(whole.pairs.names if whole.pairs else ())]
+    kept = set(model.schema.names)
+    importance = {name: rise for name, rise in zip(names, rises, strict=True) if name in kept}
+    note = f"weights learned from {plural(whole.sample.n_rows, 'row')}"
+    return replace(model, provenance=replace(model.provenance, importance=importance).noted(note))
+
+
+def _with_block(model: Model, block: Model, weight: float) -> Model:
+    """The model with the numbers together."""
+    column = block.schema.columns[0]
+    schema = replace(model.schema, columns=(*model.schema.columns, column))
+    summary = block.tally.blocks[Correlation.name].summary
+    blocks = {**model.tally.blocks, Correlation.name: Block([len(model.schema.columns)], summary)}
+    given = model.settings.weights
+    assert given is not None
+    settings = replace(
+        model.settings,
+        families={**model.settings.families, **block.settings.families},
+        weights=replace(given, columns={**given.columns, column.name: weight}),
+    )
+    return replace(model, settings=settings, tally=Tally(schema, model.tally.class_weight, blocks))
+
+
+# ------------------------------------------------------------------------------------------ corrections
+
+
+def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options: Options) -> tuple[Model, Array]:
+    """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
+    batch, labels = folds.batch, folds.batch.labels
+    assert labels is not None
+    columns = cells_of_columns(whole.read.model, batch)
+    regressions = [
+        Regression(joined, stack.scores, labels, options.n_jobs)
+        for ladder in folds.ladders
+        if (joined := _joined(columns, ladder, batch)) is not None
+    ]
+    if len(regressions) < len(folds.ladders):
+        return model, stack.scores
+    scores, strength = _best_strength(regressions, folds.fold, stack.scores, labels)
+    if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
+        return model, stack.scores
+    cells = _joined(columns, whole, batch)
+    assert cells is not None
+    last, coefficients = Regression(cells, stack.scores, labels, options.n_jobs), None
+    for each in STRENGTHS[: STRENGTHS.index(strength) + 1]:
+        coefficients = last.fitted(each, coefficients)
+    assert coefficients is not None
+    offsets = offsets_of(model, cells, cells.tables(coefficients))
+    settings = replace(model.settings, offsets=offsets)
+    return replace(model, settings=settings, provenance=model.provenance.noted("corrections learned")), scores
+
+
+def _joined(columns: Cells | None, ladder: Ladder, batch: TableBatch) -> Cells | None:
+    """The cells of the columns and of the pairs that a ladder has."""
+    kept = [c for c in ladder.rungs[2].schema.columns if c.kind == "pair"]
+    pairs = cells_of_pairs(kept, batch) if kept else None
+    return pairs if columns is None else columns if pairs is None else columns.joined(pairs)
+
+
+def _best_strength(
+    regressions: Sequence[Regression], fold: NDArray[np.intp], base: Array, labels: Labels
+) -> tuple[Array, float | None]:
+    """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best."""
+    learned = [each.take(np.flatnonzero(fold != f)) for f, each in enumerate(regressions)]
+    held = [each.take(np.flatnonzero(fold == f)) for f, each in enumerate(regressions)]
+    coefficients: list[Array | None] = [None] * len(regressions)
+    total = max(float(labels.weight.sum()), 1e-300)
+    least = first = float(labels.weight @ losses(base, labels)) / total
+    best, chosen = base, None
+    for strength in STRENGTHS:
+        scores = np.empty_like(base)
+        for f, each in enumerate(learned):
+            coefficients[f] = each.fitted(strength, coefficients[f])
+            scores[fold == f] = held[f].scores(coefficients[f])  # type: ignore[arg-type]
+        loss = float(labels.weight @ losses(scores, labels)) / total
+        if loss < least:
+            least, best, chosen = loss, scores, strength
+        if loss > HOPELESS * min(least, first):
+            break
+    return best, chosen

@@ -1,0 +1,175 @@
+"""Nested readings of the same rows: the columns as they are, with weights, with pairs, and the numbers together.
+
+Each is a model of what was counted once. What is learned from some rows is judged on others: see `crossfit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.core.batch import Array, every_nth
+from tallybayes.core.model import Model
+from tallybayes.core.offsets import Offset
+from tallybayes.core.schema import Column, Schema
+from tallybayes.core.settings import EvidenceWeights, Settings
+from tallybayes.core.tally import count
+from tallybayes.data.tables import TableBatch
+from tallybayes.families.correlation import Correlation, standardised, together
+from tallybayes.learning.centring import centred
+from tallybayes.learning.columns import read_columns
+from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, HeldOut, held_out
+from tallybayes.learning.options import Options
+from tallybayes.learning.pairs import Paired, found_pairs
+from tallybayes.learning.pseudocounts import with_pseudocount
+from tallybayes.learning.reading import Reading, places_of
+from tallybayes.learning.weights import best_pull, column_weights, learn
+
+TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
+MOST_NUMBERS = 64  # that are read together, the most informative ones
+NEAR_ZERO = 1e-3  # a smaller weight is none
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Readings of some rows, each of which knows more than the one before."""
+
+    read: Reading  # of the columns, without weights
+    names: Sequence[str]  # of the columns that have weights, P
+    sample: TableBatch  # rows that weights were learned from
+    rows: HeldOut  # their leave-one-out evidence, of the columns and then of the pairs
+    weights: Array  # (2, 1 + P + Q) of the prior, the columns and the pairs: without the pairs, and with them
+    shifts: Array  # (2, P, K) what each column adds wherever it has a value
+    pairs: Paired | None = None
+    block: Model | None = None  # of the numbers together, and nothing else
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def rungs(self) -> tuple[Model, ...]:
+        """The readings as models: columns alone, with weights, with pairs."""
+        plain = self.read.model
+        weighted = self.model(self.weights[0], self.shifts[0])
+        return (plain, weighted, self.model(self.weights[1], self.shifts[1]) if self.pairs else weighted)
+
+    def model(self, weights: Array, shifts: Array) -> Model:
+        """The columns, and the pairs that have a weight, with these weights and shifts."""
+        read, n = self.read.model, 1 + len(self.names)
+        of_columns = column_weights(read, self.names, weights[:n])
+        tally, families, of_pairs = read.tally, read.settings.families, {}
+        if self.pairs is not None:
+            by_name = dict(zip(self.pairs.names, weights[n:].tolist(), strict=True))
+            of_pairs = {name: w for name, w in by_name.items() if w > NEAR_ZERO}
+            tally, families = self.pairs.joined(read, list(of_pairs))
+        settings = replace(
+            read.settings,
+            families=families,
+            weights=EvidenceWeights(of_columns | of_pairs, 1.0),
+            offsets=shifted(read, self.names, shifts),
+        )
+        return Model(settings, tally, read.provenance)
+
+    def evidence(self, rows: TableBatch, n_jobs: int | None) -> Array:
+        """What each reading says of other rows beyond the prior, shape (n, K, 3)."""
+        return np.stack([evidence_of(model, rows, n_jobs) for model in self.rungs], axis=2)
+
+    def together(self, rows: TableBatch, shrinkage: float, n_jobs: int | None) -> Array:
+        """What the numbers say together beyond each alone (n, K)."""
+        assert self.block is not None
+        return evidence_of(with_shrinkage(self.block, shrinkage), rows, n_jobs)
+
+
+def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
+    """Scores (n, K) of rows without the prior."""
+    return model.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs) - model.prior_score
+
+
+def with_shrinkage(block: Model, shrinkage: float) -> Model:
+    """The numbers together, the matrix of each class shrunk so far."""
+    family: Any = block.settings.families[Correlation.name]
+    families = {Correlation.name: replace(family, shrinkage=shrinkage)}
+    return replace(block, settings=replace(block.settings, families=families))
+
+
+def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, Offset]:
+    """What columns add wherever they have a value, from an array (P, K)."""
+    kinds = {column.name: column.kind for column in model.schema.columns}
+    classes = model.schema.classes
+    return {
+        name: Offset(Column(name, kinds[name]), classes, shift[None])
+        for name, shift in zip(names, shifts, strict=True)
+        if shift.any()
+    }
+
+
+def climbed(batch: TableBatch, base: Settings, options: Options) -> Ladder | None:
+    """The readings of some labelled rows; None where evidence is infinite, so that no weights can be learned."""
+    read = read_columns(batch, base, options)
+    used, names, texts = _weighted_columns(read)
+    cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
+    sample = every_nth(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
+    for name in texts:
+        if options.given_alpha(name) is None:
+            read = with_pseudocount(read, sample, base, name)
+    rows = held_out(read.model, sample, places_of(read.families, read.model.schema), used)
+    if not np.isfinite(rows.terms).all():
+        return None
+    ones, prior = np.ones(rows.n_terms), read.model.log_prior
+    fixed = len(ones) if options.weights is None else None
+    pull = best_pull(rows, ones) if fixed is None else 1.0
+    weights = _cleared(learn(rows, ones, pull=pull)) if fixed is None else ones
+    pairs, joint = None, rows
+    if options.most_pairs:
+        pairs, joint = found_pairs(read, batch, sample, rows, names, weights, options)
+    both = np.concatenate((weights, np.zeros(joint.n_terms - len(weights))))
+    if pairs is not None:
+        centre = np.concatenate((ones, np.zeros(joint.n_terms - len(ones))))
+        both = _cleared(learn(joint, centre, both, pull, fixed))
+    alone = np.concatenate((weights, np.zeros(len(both) - len(weights))))
+    shifts = np.zeros((2, len(names), len(prior)))
+    if fixed is None:
+        shifts = np.stack([centred(rows, w[: len(ones)], prior) for w in (alone, both)])
+    block = _block(read, batch, rows, names, options)
+    return Ladder(read, names, sample, joint, np.stack((alone, both)), shifts, pairs, block)
+
+
+def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
+    """The columns that have a weight of their own, by position and name, and those of text."""
+    columns = read.model.schema.columns
+    # A document is one thing: its evidence is that of all its columns, and has one weight.
+    blocks, families = read.model.tally.blocks.items(), read.model.settings.families
+    used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
+    used.sort(key=lambda p: columns[p].name)  # so that the order of the columns makes no difference
+    return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
+
+
+def _cleared(weights: Array) -> Array:
+    """Weights that are next to nothing are nothing: evidence that was never weighed may be of any size."""
+    return np.where(weights < NEAR_ZERO, 0.0, weights)
+
+
+def _block(read: Reading, batch: TableBatch, rows: HeldOut, names: Sequence[str], options: Options) -> Model | None:
+    """The numbers together, as a model of their own; None where there are fewer than two."""
+    if options.weights is None:
+        return None
+    numbers = [c for c in read.model.schema.columns if c.kind == "numeric" and c.name in read.families]
+    values = {c.name: np.asarray(batch.table.columns[c.name].numbers(0, batch.n_rows), float) for c in numbers}
+    numbers = [c for c in numbers if _varies(values[c.name])]
+    if len(numbers) > MOST_NUMBERS:
+        says = dict(zip(names, rows.single_losses().tolist(), strict=True))
+        numbers = sorted(sorted(numbers, key=lambda c: (says[c.name], c.name))[:MOST_NUMBERS], key=lambda c: c.name)
+    numbers.sort(key=lambda c: c.name)
+    if len(numbers) < 2:
+        return None
+    centre, scale = standardised(np.stack([values[c.name] for c in numbers], axis=1))
+    schema = Schema((together(numbers),), read.model.schema.classes)
+    families = {Correlation.name: Correlation(centre, scale)}
+    tally = count(replace(batch, schema=schema, places={Correlation.name: [0]}), families, options.n_jobs)
+    return Model(replace(read.model.settings, families=families), tally)
+
+
+def _varies(values: Array) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(len(known) and known.min() < known.max())
