@@ -135,6 +135,13 @@ class Model(ByValue):
         blocks = {name: block for name, block in self.tally.blocks.items() if name in families}
         return Model(settings, replace(self.tally, blocks=blocks))
 
+    @property
+    def is_chosen(self) -> bool:
+        """Whether settings were chosen from the rows: then leaving a row out of the counts leaves it in the choices."""
+        settings, provenance = self.settings, self.provenance
+        chosen = provenance.options is not None or bool(provenance.chosen)
+        return chosen or settings.weights is not None or settings.calibration is not None
+
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
 
@@ -174,14 +181,14 @@ class Model(ByValue):
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
-        none = replace(self.provenance, rows=0, unlabelled=0, evaluation=None)
-        return replace(self, tally=self.tally * 0.0, provenance=none)
+        nothing = replace(self.provenance.unmeasured(), rows=0, unlabelled=0)
+        return replace(self, tally=self.tally * 0.0, provenance=nothing)
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
         settings = replace(self.settings, families=families, calibration=None)
-        return Model(settings, tally, replace(self.provenance, evaluation=None))
+        return Model(settings, tally, self.provenance.unmeasured())
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -377,7 +384,7 @@ class Model(ByValue):
         """
         options = self.provenance.options
         options = None if options is None else {**options, "prior": prior}
-        provenance = replace(self.provenance, options=options, evaluation=None)
+        provenance = replace(self.provenance.unmeasured(), options=options)
         changed = Model(replace(self.settings, prior=prior), self.tally, provenance)
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
