@@ -86,7 +86,8 @@ def test_train_prints_its_record_as_json(home: Path) -> None:
     found = run("train", *at(home, "birds.parquet"), "--target", "species", "--json", "--quiet")
     record = json.loads(found.stdout)
     assert record["classes"] == {"Adelie": 152, "Chinstrap": 68, "Gentoo": 124}
-    assert record["evaluation"]["method"] == "leave-one-out"
+    assert record["evaluation"]["method"] == "5 folds, each learned anew without its rows"
+    assert record["evaluation"]["source"] == "birds.parquet"
     assert found.stderr == ""
 
 
@@ -114,6 +115,25 @@ def test_train_with_weights_and_rows_without_labels(tmp_path: Path) -> None:
     found = run("train", str(path), "--target", "y", "--weight", "w", "--unlabelled", "ignore", "--json", "-q")
     assert json.loads(found.stdout)["unlabelled"] == 1
     assert json.loads(found.stdout)["evaluation"]["weight"] == 5.0
+
+
+def test_the_figures_of_training_are_shown_without_the_rows(home: Path, tmp_path: Path) -> None:
+    out, data = str(tmp_path / "model.tally"), str(home / "birds.csv")
+    trained = json.loads(run("train", data, "--target", "species", "--drop", "year", "-o", out, "--json", "-q").stdout)
+    shown = run("show", out).stdout
+    accuracy, loss = (trained["evaluation"][name] for name in ("accuracy", "log_loss"))
+    for name, found in (("accuracy", accuracy), ("log loss", loss)):
+        assert f"{name} {found['value']:.4f} ({found['low']:.4f} – {found['high']:.4f}), baseline (" in shown
+    assert "5 folds, each learned anew without its rows; 344 rows; birds.csv; 20" in shown
+    assert "drop                 ('year',)" in run("show", out, "--verbose").stdout
+    record = json.loads(run("show", out, "--json").stdout)
+    assert record["evaluation"] == trained["evaluation"]
+    assert (record["rows"], record["options"]) == (344, {"drop": ["year"]})
+    page = json.loads(run("report", out, "-o", str(tmp_path / "page.html"), "--json", "-q").stdout)
+    assert page["evaluation"] == trained["evaluation"]
+    (tmp_path / "more.csv").write_text("".join((home / "birds.csv").read_text().splitlines(keepends=True)[:11]))
+    run("update", out, str(tmp_path / "more.csv"), "-q")
+    assert "measured when 344 of the 354 rows were learned" in run("show", out).stdout
 
 
 # ------------------------------------------------------------------------------------------------ predict
@@ -194,6 +214,20 @@ def test_evaluate_remembers_the_target(home: Path) -> None:
     assert record["accuracy"]["value"] == expected.accuracy.value
     frame[:200].write_csv(home / "some.csv")
     assert run("evaluate", *at(home, "birds.tally", "some.csv")).stdout.startswith("test: 200 rows")
+
+
+def test_evaluate_learns_folds_anew_from_a_file(home: Path, tmp_path: Path) -> None:
+    out, data = str(tmp_path / "model.tally"), str(home / "birds.csv")
+    run("train", data, "--target", "species", "-o", out, "-q")
+    stored = json.loads(run("evaluate", out, data, "--json").stdout)
+    assert stored["method"] == "5 folds, each learned anew without its rows"
+    ten = run("evaluate", out, data, "--folds", "10")
+    assert ten.stdout.startswith("10 folds, each learned anew without its rows: 344 rows, 3 classes")
+    assert run("evaluate", out, data, "--method", "test").stdout.startswith("test: 344 rows")
+    kept = run("evaluate", out, data, "--method", "leave-one-out")
+    assert kept.stdout.startswith("leave-one-out of the counts, choices kept: 344 rows")
+    assert "the figures flatter" in kept.stderr
+    assert run("evaluate", *at(home, "birds.tally"), data, "--folds", "10").stdout.startswith("10-fold: 344 rows")
 
 
 def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_more_rows_than_were_learned_cannot_be_left_out(model: NaiveBayes) -> No
 
 def test_rows_that_were_not_learned_are_scored_as_they_are(model: NaiveBayes) -> None:
     table, species = pd.DataFrame(birds()[0]), np.array(birds()[1])
-    half = NaiveBayes().fit(table[::2], species[::2])
+    half = NaiveBayes(classical=True).fit(table[::2], species[::2])
     assert half.evaluate(table[::2], species[::2]).method == "leave-one-out"
     for rows in (slice(1, None, 2), slice(None, None, 4)):
         assert half.evaluate(table[rows], species[rows]).method == "test"
@@ -399,8 +399,9 @@ def test_a_temperature_changes_no_decision() -> None:
 
 def test_the_calibration_report_prints() -> None:
     lines = str(NaiveBayes(classical=True, calibration="temperature").fit(*doubled()).calibration_).splitlines()
-    assert lines[0].split() == ["leave-one-out", "before", "after"]
-    assert [line.rsplit(maxsplit=2)[0].strip() for line in lines[1:]] == [
+    assert lines[0] == "leave-one-out; calibration cross-fitted"
+    assert lines[1].split() == ["before", "after"]
+    assert [line.rsplit(maxsplit=2)[0].strip() for line in lines[2:]] == [
         "log loss",
         "accuracy",
         "calibration error (ECE)",
@@ -615,6 +616,7 @@ def test_help_lists_every_parameter_and_attribute(model: NaiveBayes) -> None:
         "classes_",
         "class_count_",
         "calibration_",
+        "evaluation_",
         "receipt_",
         "alpha_",
     ):

@@ -15,8 +15,8 @@ from tallybayes.core.schema import Column, Schema
 from tallybayes.core.tally import count
 from tallybayes.data.arrays import one_block
 from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
-from tallybayes.inspection import evaluate
 from tallybayes.inspection.evaluate import k_fold, leave_one_out
+from tallybayes.learning.folds import dealt
 
 CLASSES = ("ham", "mail", "spam")
 
@@ -113,7 +113,8 @@ def test_the_model_may_have_learned_more_than_the_rows():
 @pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
 def test_folds_are_alike_in_size_and_in_classes(n_folds):
     codes = np.random.default_rng(1).choice(4, size=103, p=[0.6, 0.2, 0.15, 0.05])
-    fold = evaluate._dealt(codes, n_folds, seed=0)
+    _, batch = numbers_only(np.random.default_rng(0).normal(size=(103, 2)), codes, "abcd")
+    fold = dealt(batch, n_folds)
     for group in [fold, *(fold[codes == k] for k in range(4))]:
         sizes = np.bincount(group, minlength=n_folds)
         assert sizes.max() - sizes.min() <= 1

@@ -23,7 +23,7 @@ from tallybayes.core.schema import Schema
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tally import Tally
 from tallybayes.errors import ColumnWarning
-from tallybayes.inspection.evaluate import _dealt
+from tallybayes.learning.folds import dealt
 from tests.frames import FORMS, birds, needs_pyarrow, taken
 
 from .compare import assert_same_tally
@@ -125,10 +125,10 @@ def test_leave_one_out_is_refitting_without_the_row(settings, table):
 @given(table=tables(), n_folds=st.integers(2, 4), seed=st.integers(0, 3))
 def test_k_fold_is_refitting_without_the_fold(settings, table, n_folds, seed):
     x, y, weight = table
-    codes = np.searchsorted(CLASSES, y)
-    fold, log_posterior = _dealt(codes, n_folds, seed), np.empty((len(y), 3))
+    codes, model = np.searchsorted(CLASSES, y), fitted(settings, x, y, weight)
+    fold, log_posterior = dealt(model.labelled_rows(x, y, weight), n_folds, seed), np.empty((len(y), 3))
     assume(all(np.ptp(x["side"][:N][fold[:N] != number]) > 1 for number in range(n_folds)))
-    found = fitted(settings, x, y, weight).evaluate(x, y, weight, method=n_folds, seed=seed)
+    found = model.evaluate(x, y, weight, method=n_folds, seed=seed)
     for number in range(n_folds):
         out, rest = fold == number, fold != number
         log_posterior[out] = fitted(settings, x[rest], y[rest], weight[rest]).predict_log_proba(x[out])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import shutil
 import threading
@@ -84,7 +85,35 @@ def test_explain_and_evaluate(path: Path, fitted: NaiveBayes) -> None:
     table = datasets.penguins()
     species = table.pop("species")
     evaluation = http.post("/models/penguins/evaluate", json={"columns": table, "labels": species}).json()
-    assert evaluation["accuracy"]["value"] == pytest.approx(fitted.score(table, species))
+    assert evaluation["method"] == fitted.evaluation_.method  # all rows that were learned: the stored figures
+    assert evaluation["accuracy"]["value"] == fitted.evaluation_.accuracy.value
+    half = {name: values[::2] for name, values in table.items()}
+    evaluation = http.post("/models/penguins/evaluate", json={"columns": half, "labels": species[::2]}).json()
+    assert evaluation["method"] == "test"
+    assert evaluation["accuracy"]["value"] == pytest.approx(fitted.score(half, species[::2]))
+
+
+def test_the_figures_of_training_are_shown(path: Path, fitted: NaiveBayes) -> None:
+    http = client(path, learn=True, token=TOKEN)
+    shown = http.get("/models/penguins/schema").json()
+    assert shown["evaluation"] == json.loads(json.dumps(fitted.evaluation_.as_dict()))
+    assert shown["n_learned"] == shown["evaluation"]["n_learned"] == 344
+    row, label = ROW | {"sex": "male"}, "Gentoo"
+    assert http.post("/models/penguins/update", json={"row": row, "label": label}, headers=BEARER).status_code == 200
+    shown = http.get("/models/penguins/schema").json()
+    assert (shown["n_learned"], shown["evaluation"]["n_learned"]) == (345, 344)
+
+
+def test_rows_that_would_need_models_learned_anew_are_refused(tmp_path: Path, fitted: NaiveBayes) -> None:
+    table = datasets.penguins()
+    species = table.pop("species")
+    first = {name: values[:300] for name, values in table.items()}
+    more = {name: values[300:] for name, values in table.items()}
+    model = NaiveBayes().fit(first, species[:300]).partial_fit(more, species[300:])
+    model.save(tmp_path / "grown.tally")
+    answer = client(tmp_path / "grown.tally").post("/models/grown/evaluate", json={"columns": table, "labels": species})
+    assert answer.status_code == 422
+    assert "tallybayes evaluate" in answer.json()["detail"]
 
 
 def test_a_csv_comes_back_with_predictions(path: Path, fitted: NaiveBayes) -> None:

@@ -15,7 +15,7 @@ def run(options: argparse.Namespace) -> None:
     model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
         rows = evaluation_rows(file, model, options, MOST_ROWS)
-        evaluation = evaluated(model, rows)  # rows that were learned are left out, as in Python
+        evaluation = evaluated(model, rows, options.folds or options.method)  # rows that were learned as in Python
     if options.json:
         print_json(evaluation.as_dict())
     else:

@@ -122,9 +122,9 @@ def _train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--prior", default="empirical", help="empirical, uniform, or label=p,label=p,… (empirical)")
     parser.add_argument(
-        "--calibration", choices=["temperature", "isotonic"], help="calibrate the probabilities by leave-one-out"
+        "--calibration", choices=["temperature", "isotonic"], help="calibrate the probabilities on held-out scores"
     )
-    parser.add_argument("--no-evaluation", action="store_true", help="skip the evaluation")
+    parser.add_argument("--no-evaluation", action="store_true", help="print no evaluation")
     _printing(parser)
 
 
@@ -153,12 +153,19 @@ def _predict(parser: argparse.ArgumentParser) -> None:
 
 @command(
     "evaluate", "evaluate", "evaluate a model on labelled rows",
-    "tallybayes evaluate loans.tally test.csv",
+    "tallybayes evaluate loans.tally test.csv\n"
+    "         tallybayes evaluate loans.tally loans.csv --folds 10",
 )  # fmt: skip
 def _evaluate(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
     _labels(parser)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--method", choices=["auto", "leave-one-out", "test"], default="auto",
+        help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
+    )  # fmt: skip
+    how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
     _printing(parser)
 
 
@@ -214,6 +221,7 @@ def _merge(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _show(parser: argparse.ArgumentParser) -> None:
     _model(parser)
+    parser.add_argument("--verbose", "-v", action="store_true", help="also all figures, and the options of learning")
     _printing(parser)
 
 
@@ -223,7 +231,7 @@ def _show(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _report(parser: argparse.ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("--data", metavar="DATA", help="the training data, to evaluate the model by leave-one-out")
+    parser.add_argument("--data", metavar="DATA", help="labelled rows, to evaluate the model and to draw histograms")
     parser.add_argument("--test", action="store_true", help="the data are test rows, not the training data")
     parser.add_argument(
         "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"

@@ -33,6 +33,14 @@ def run(options: argparse.Namespace) -> None:
     screen.print()
     for name, setting in _settings(model).items():
         screen.print(f"{name:20} {setting}")
+    evaluation, chosen = model.provenance.evaluation, model.provenance.options
+    if evaluation is not None:
+        screen.print("", *evaluation.lines(model.provenance.rows), sep="\n")
+    if options.verbose and evaluation is not None:
+        screen.print("", str(evaluation), sep="\n")
+    if options.verbose and chosen is not None:
+        screen.print("", "options other than the defaults", sep="\n")
+        screen.print("\n".join(f"{name:20} {value!r}" for name, value in chosen.items()) or "none")
 
 
 def _schema(model: Model) -> str:
@@ -73,4 +81,7 @@ def _record(model: Model, size: int, target: Any, estimator: str | None) -> dict
             for label, weight, p in zip(model.schema.classes, model.tally.class_weight.tolist(), prior, strict=True)
         ],
         "settings": _settings(model),
+        "rows": model.provenance.rows,
+        "options": model.provenance.options,
+        "evaluation": None if model.provenance.evaluation is None else model.provenance.evaluation.as_dict(),
     }

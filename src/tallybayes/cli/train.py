@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -29,9 +28,9 @@ def run(options: argparse.Namespace) -> None:
         with progress(options, f"learning {options.data}", rows_of(file)) as report:
             source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
             model = learn(source, options=asked)
-        evaluation = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
+        evaluation = None if options.no_evaluation else _evaluation(model, source)
         if options.output is not None:
-            storage.write(model, options.output, storage.Saved("NaiveBayes", _given(asked), {}))
+            storage.write(model, options.output, storage.Saved("NaiveBayes", asked.given, {}))
     if options.json:
         print_json(_record(model, source, evaluation, options))
     else:
@@ -56,11 +55,9 @@ def _options(options: argparse.Namespace) -> Options:
     return asked
 
 
-def _given(asked: Options) -> dict[str, Any]:
-    """The parameters of an estimator with the same options: what is not the default."""
-    usual = Options()
-    given = {f.name: getattr(asked, f.name) for f in fields(Options)}
-    return {name: value for name, value in given.items() if value != getattr(usual, name)}
+def _evaluation(model: Model, source: Source) -> Evaluation:
+    """The figures that were measured in learning; those of a textbook model are exact and cost one pass."""
+    return model.provenance.evaluation or leave_one_out(model, sample_of(model, source))
 
 
 def _prior(text: str) -> Any:

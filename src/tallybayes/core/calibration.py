@@ -1,4 +1,4 @@
-"""Calibration: maps from raw to calibrated posteriors, fitted on leave-one-out scores.
+"""Calibration: maps from raw to calibrated posteriors, fitted on the scores of rows that were held out.
 
 A Naive Bayes model counts the evidence of dependent columns more than once, so its posteriors are mostly too close to
 0 and 1. A calibration leaves the evidence as it is and corrects how much is concluded from it.
@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.keys import stratified_folds
 from tallybayes.errors import SettingError
 
+FOLDS = 5  # of rows that are calibrated by the others
 LEAST_ROWS = 10  # with fewer rows nothing is fitted
 MOST_ROWS = 100_000  # rows that the temperature is fitted to, evenly spread; one number needs no more
 TEMPERATURES = 0.1, 1000.0  # the range that is searched
@@ -162,6 +164,25 @@ def fit(
     if len(codes) < LEAST_ROWS or np.all(codes == codes[0]):
         return Temperature(1.0)
     return fits[kind](log_posterior, codes, weight)
+
+
+def cross_fitted(
+    kind: Literal["temperature", "isotonic"],
+    log_posterior: Array,
+    codes: NDArray[Any],
+    weight: Array,
+    fold: NDArray[np.intp] | None = None,
+) -> Array:
+    """Calibrate held-out log posteriors (n, K) by the others: each fold by what is fitted to the rest.
+
+    A calibration flatters the very rows that it was fitted to; figures of these do not flatter. Parameters are those of
+    `fit`, and the fold (n,) of each row; rows in the order of their keys need none.
+    """
+    fold, out = stratified_folds(codes, FOLDS) if fold is None else fold, np.empty_like(log_posterior)
+    for number in np.unique(fold):
+        rest, held = fold != number, fold == number
+        out[held] = fit(kind, log_posterior[rest], codes[rest], weight[rest]).apply(log_posterior[held])
+    return out
 
 
 def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Temperature:

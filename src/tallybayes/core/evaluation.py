@@ -23,6 +23,7 @@ BINS = 15  # of the reliability table
 WIDTH = 80  # columns of a terminal
 MOST_CLASSES = 20  # that are printed
 MOST_MISTAKES = 10  # that are printed where the confusion matrix is too wide
+LEAVE_ONE_OUT = "leave-one-out"  # the method, where it is exact
 MOST_CONFUSED = 100  # classes of the confusion matrix: it grows with their square, and is stored in models
 
 
@@ -150,6 +151,12 @@ class Evaluation(ByValue):
     def confused(self) -> tuple[Level, ...]:
         """The classes of the confusion matrix: all of them, or the 100 most frequent."""
         return tuple(self.classes[k] for k in most_frequent(self.support))
+
+    def confusion_of(self, most: int) -> tuple[tuple[Level, ...], Array, Array]:
+        """The most frequent classes, at most so many, their confusion matrix and the weight of each."""
+        weight = self.support[most_frequent(self.support)]
+        kept = np.sort(np.argsort(-weight, kind="stable")[:most])
+        return tuple(self.confused[k] for k in kept), self.confusion[np.ix_(kept, kept)], weight[kept]
 
     @property
     def precision(self) -> Array:
@@ -315,14 +322,14 @@ class Evaluation(ByValue):
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """Performance before and after calibration, by leave-one-out."""
+    """Performance before and after calibration; after it, of rows that it was not fitted to."""
 
     before: Evaluation
     after: Evaluation
 
     def __str__(self) -> str:
         pairs = (("log loss", "log_loss"), ("accuracy", "accuracy"))
-        lines = [f"{'leave-one-out':24} {'before':>8} {'after':>8}"]
+        lines = [self.after.method, f"{'':24} {'before':>8} {'after':>8}"]
         for name, figure in pairs:
             lines.append(
                 f"{name:24} {float(getattr(self.before, figure)):8.4f} {float(getattr(self.after, figure)):8.4f}"

@@ -136,7 +136,7 @@ class Model(ByValue):
 
     @cached_property
     def generative(self) -> Model:
-        """The plain model, without corrections, weights and offsets, which has a density of rows: for P(x) and samples."""
+        """The plain model of the columns, which has a density of rows: for P(x) and samples."""
         corrected = any(family.is_correction for family in self.settings.families.values())
         if self.settings.weights is None and not self.settings.offsets and not corrected:
             return self
@@ -151,6 +151,13 @@ class Model(ByValue):
             tally = tally.select([column.name for p, column in enumerate(self.schema.columns) if p not in gone])
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
         return replace(self, settings=settings, tally=tally)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether settings were chosen from the rows: then leaving a row out of the counts leaves it in the choices."""
+        settings, provenance = self.settings, self.provenance
+        chosen = provenance.options is not None or bool(provenance.chosen)
+        return chosen or settings.weights is not None or settings.calibration is not None
 
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
@@ -191,15 +198,15 @@ class Model(ByValue):
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
-        none = replace(self.provenance, rows=0, unlabelled=0, evaluation=None)
-        return replace(self, tally=self.tally * 0.0, provenance=none)
+        nothing = replace(self.provenance.unmeasured(), rows=0, unlabelled=0)
+        return replace(self, tally=self.tally * 0.0, provenance=nothing)
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair or a block stays where all of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
-        return Model(settings, tally, replace(self.provenance, evaluation=None))
+        return Model(settings, tally, self.provenance.unmeasured())
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -406,7 +413,7 @@ class Model(ByValue):
         """
         options = self.provenance.options
         options = None if options is None else {**options, "prior": prior}
-        provenance = replace(self.provenance, options=options, evaluation=None)
+        provenance = replace(self.provenance.unmeasured(), options=options)
         changed = Model(replace(self.settings, prior=prior), self.tally, provenance)
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed

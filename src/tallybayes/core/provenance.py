@@ -66,6 +66,8 @@ class Provenance:
     evaluation : Evaluation, optional
         Performance on rows that had no part in the model, measured when it was learned. It stays when rows are learned
         or unlearned later (`Evaluation.n_learned` shows how many there were), and goes with any other change.
+    uncalibrated : Evaluation, optional
+        The same without the calibration, where there is one.
     """
 
     target: str | None = None
@@ -81,6 +83,7 @@ class Provenance:
     importance: Mapping[str, float] = field(default_factory=dict)
     options: Mapping[str, Any] | None = None
     evaluation: Evaluation | None = None
+    uncalibrated: Evaluation | None = None
 
     @property
     def guessed(self) -> bool:
@@ -101,8 +104,15 @@ class Provenance:
 
     def joined(self, other: Provenance) -> Provenance:
         """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
-        measured = self.evaluation if not other.rows else None if self.rows else other.evaluation
-        return replace(self.plus(other.rows), evaluation=measured)
+        total = self.plus(other.rows)
+        if self.rows and other.rows:
+            return total.unmeasured()
+        measured = other if other.rows else self
+        return replace(total, evaluation=measured.evaluation, uncalibrated=measured.uncalibrated)
+
+    def unmeasured(self) -> Provenance:
+        """The provenance of a model that predicts otherwise than the one that was evaluated."""
+        return replace(self, evaluation=None, uncalibrated=None)
 
     def noted(self, note: str) -> Provenance:
         """The same with one more note."""

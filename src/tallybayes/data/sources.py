@@ -84,9 +84,10 @@ class TableSource:
     labels: Labels  # the class code of each row; −1 where there is none and it is to be estimated
     facts: Facts
     n_jobs: int | None = None
+    schema: Schema | None = None  # what each column is, where that is known already
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
-        schema = Schema(inferred(self.table, overrides, not stream, self.n_jobs), self.classes)
+        schema = self.schema or Schema(inferred(self.table, overrides, not stream, self.n_jobs), self.classes)
         return with_chosen_words(schema, [self.table], self.n_jobs)
 
     def grown(self, schema: Schema) -> Schema:

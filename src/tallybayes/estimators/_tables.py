@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Labels, Rows
+from tallybayes.core.batch import Labels
 from tallybayes.core.evaluation import CalibrationReport
-from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.core.settings import EvidenceWeights
@@ -30,7 +29,7 @@ from tallybayes.inspection.explain import Explanation, TopWord, explain, top_wor
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled
 from tallybayes.inspection.summary import class_table, summary
-from tallybayes.learning.learn import learn, sample_of
+from tallybayes.learning.learn import learn
 from tallybayes.learning.prior_shift import PriorShift, estimate_prior
 from tallybayes.learning.textbook import settings_of_tally
 
@@ -51,6 +50,14 @@ class TableNB(Fitted):
         """The weight of each column's evidence; None where all are one."""
         return self.model_.settings.weights
 
+    @property
+    def calibration_(self) -> CalibrationReport:
+        """Performance before and after calibration, on rows that had no part in either."""
+        provenance = self.model_.provenance
+        if provenance.uncalibrated is None or provenance.evaluation is None:
+            raise AttributeError("the model was not calibrated, or changed since")
+        return CalibrationReport(provenance.uncalibrated, provenance.evaluation)
+
     # ------------------------------------------------------------------------------------------ learning
 
     def _fit(self, source: Source) -> Self:
@@ -60,8 +67,6 @@ class TableNB(Fitted):
             before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
             self._learn(source, options, before)
-            if options.calibration is not None:
-                self.calibration_ = _calibration_report(self.model_, sample_of(self.model_, source), self.n_jobs)
         return self
 
     def _keep(self, model: Model) -> None:
@@ -369,16 +374,3 @@ def _common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
     if before.dtype.kind == more.dtype.kind:
         return max(before.dtype, more.dtype, key=lambda kind: kind.itemsize).str
     return "|O" if "O" in (before.dtype.kind, more.dtype.kind) else ""
-
-
-def _calibration_report(model: Model, rows: Rows, n_jobs: int | None) -> CalibrationReport:
-    """Performance before and after calibration, by leave-one-out."""
-    assert rows.labels is not None
-    assert rows.labels.codes is not None
-    assert model.settings.calibration is not None
-    plain = replace(model, settings=replace(model.settings, calibration=None))
-    raw = plain.leave_one_out(rows, n_jobs)
-    pair = (raw, model.settings.calibration.apply(raw))
-    codes, weight = rows.labels.codes, rows.labels.weight
-    before, after = (score(each, codes, model.schema.classes, weight, "leave-one-out") for each in pair)
-    return CalibrationReport(before, after)

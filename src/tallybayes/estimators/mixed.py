@@ -74,7 +74,8 @@ class NaiveBayes(TableNB):
     prior_alpha : float, default=0.0
         Pseudocount of every class in the empirical prior.
     calibration : {"temperature", "isotonic"}, optional
-        Calibrate the probabilities on leave-one-out scores; needs no held-out rows.
+        Calibrate the probabilities on the scores of rows that had no part in the model that scores them: leave-one-out
+        of the textbook model, folds learned anew otherwise. No rows have to be set aside.
     decay : float, default=1.0
         What `partial_fit` multiplies everything known before with: below 1 the past fades.
     strict : bool, default=False
@@ -97,6 +98,9 @@ class NaiveBayes(TableNB):
         The chosen pseudocount, with ``alpha="auto"``.
     weights_ : EvidenceWeights or None
         The weight of each column's evidence.
+    evaluation_ : Evaluation or None
+        Performance on rows that had no part in the model, measured in `fit`; None with `classical` or after
+        `with_prior`, `select` and adding models. It stays when rows are learned or unlearned later.
     calibration_ : CalibrationReport
         Log loss and calibration error before and after, with `calibration`.
     receipt_ : Receipt

@@ -28,7 +28,8 @@ ESTIMATORS: dict[str, type[Any]] = {
 }
 
 
-KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes beside the model
+KEPT = {"receipt_", "responsibilities_"}  # fitted attributes beside the model
+GONE = {"calibration_"}  # that files of earlier versions hold: figures of the rows that it was fitted to
 CLUSTERS = {"bic_path_", "labels_"}  # those of clusters
 
 
@@ -115,6 +116,8 @@ def _unfitted(saved: Saved) -> Any:
 
 def _with_attributes(estimator: Any, fitted: dict[str, Any], known: Set[str] = KEPT) -> Any:
     for name, value in fitted.items():
+        if name in GONE:
+            continue
         if name not in known:  # a file must not put anything in the place of a method
             raise ModelFileError(f"an estimator has no fitted attribute {name!r}")
         setattr(estimator, name, value)

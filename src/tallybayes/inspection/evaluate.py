@@ -1,10 +1,13 @@
-"""Evaluate a model on labelled rows, by leave-one-out and k-fold where it was trained on them.
+"""Evaluate a model on labelled rows, by models without them where it was trained on them.
 
-Leave-one-out and k-fold take rows out of the tally instead of fitting again, so they are exact and cost one pass.
+Leave-one-out and k-fold take rows out of the tally instead of fitting again: of a textbook model that is exact and
+costs one pass. Settings that were chosen from rows have seen them all the same, so the folds of such a model are
+learned anew, choices included, or its stored figures are given, which came about like that.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -13,12 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Rows
-from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.calibration import cross_fitted
+from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.tally import count
 from tallybayes.errors import DataError, SchemaError, SettingError, UnlearnError
+from tallybayes.learning.folds import N_FOLDS, dealt, leave_one_out_of, method_of, refitted_folds
+from tallybayes.learning.learn import learned_again
+from tallybayes.learning.options import Options
+
+FLATTERS = (
+    "leave-one-out takes each row out of the counts, but the settings of this model were chosen with the row in: the "
+    "figures flatter; a number of folds (method=5) learns each fold anew"
+)
 
 
 def are_learned(model: Model, batch: Rows, n_jobs: int | None = None) -> bool:
@@ -41,6 +53,9 @@ def _alike(mine: Array, theirs: Array) -> bool:
 
 def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evaluation:
     """Evaluate a model on its training rows by leave-one-out.
+
+    Exact for a model of counts alone. Where settings were chosen from rows they stay as they are, which flatters: the
+    method is then named "leave-one-out of the counts, choices kept".
 
     Parameters
     ----------
@@ -66,7 +81,7 @@ def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evalu
     """
     codes, weight = _labels(model, batch)
     _check_learned(model, codes, weight)
-    return score(model.leave_one_out(batch, n_jobs), codes, model.schema.classes, weight, "leave-one-out")
+    return score(model.leave_one_out(batch, n_jobs), codes, model.schema.classes, weight, leave_one_out_of(model))
 
 
 def k_fold(
@@ -74,7 +89,8 @@ def k_fold(
 ) -> Evaluation:
     """Evaluate a model on its training rows by k-fold cross-validation.
 
-    The rows of a fold are counted and subtracted from the model's tally, which is what fitting without them gives.
+    Of a model of counts alone, the rows of a fold are counted and subtracted from its tally, which is what fitting
+    without them gives. A model whose settings were chosen from rows is learned anew from the rows of the other folds.
 
     Parameters
     ----------
@@ -84,7 +100,7 @@ def k_fold(
     folds : int or ndarray of shape (n,)
         Number of folds, each with its share of every class; or the fold of each row.
     seed : int
-        Seed of the shuffle; the same seed gives the same folds.
+        Which folds; they follow from what the rows hold, not from their order.
     n_jobs : int, optional
         Threads.
 
@@ -104,34 +120,39 @@ def k_fold(
     Evaluation(5-fold, 100 rows: accuracy 0.9600, log loss 0.0772, ECE 0.0340)
     """
     codes, weight = _labels(model, batch)
-    fold = _dealt(codes, int(folds), seed) if isinstance(folds, (int, np.integer)) else _given(folds, len(codes))
+    model.provenance.refuse_guesses("k-fold")
+    fold = dealt(batch, int(folds), seed) if isinstance(folds, (int, np.integer)) else _given(folds, len(codes))
+    n_folds = int(fold.max()) + 1
+    if model.is_chosen:
+        options = Options(**(model.provenance.options or {}), n_jobs=n_jobs)
+        log_posterior = refitted_folds(batch, learned_again(model, options), fold)
+        method = method_of(n_folds)
+        if options.calibration is not None:
+            method = f"{method}; calibration cross-fitted"
+            log_posterior = cross_fitted(options.calibration, log_posterior, codes, weight, fold)
+    else:
+        log_posterior, method = _by_subtraction(model, batch, fold, n_jobs), f"{n_folds}-fold"
+    return replace(score(log_posterior, codes, model.schema.classes, weight, method), n_folds=n_folds)
+
+
+def _by_subtraction(model: Model, batch: Rows, fold: NDArray[np.intp], n_jobs: int | None) -> Array:
+    """Log posteriors (n, K) of each fold by the model without its rows."""
     log_posterior = np.empty((batch.n_rows, model.n_classes))
     for number in range(int(fold.max()) + 1):
         rows = np.flatnonzero(fold == number)
         part = batch.take(rows)
         log_posterior[rows] = _without(model, part, n_jobs).log_posterior(part, n_jobs)
-    return score(log_posterior, codes, model.schema.classes, weight, f"{fold.max() + 1}-fold")
+    return log_posterior
 
 
 def _without(model: Model, part: Rows, n_jobs: int | None) -> Model:
     """The model without some rows; classes and levels stay, so that all folds have the same."""
-    model.provenance.refuse_guesses("k-fold")
     try:
         return replace(model, tally=model.tally - count(part, model.settings.families, n_jobs))
     except UnlearnError:
         raise UnlearnError(
             "the model has not learned these rows: k-fold needs the rows, labels and weights that it was fitted on"
         ) from None
-
-
-def _dealt(codes: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.intp]:
-    """Fold of each row: rows are shuffled, sorted by class and dealt out in turn."""
-    if not 2 <= n_folds <= len(codes):
-        raise SettingError(f"folds must be between 2 and the {plural(len(codes), 'row')} of the data, not {n_folds}")
-    order = np.random.default_rng(seed).permutation(len(codes))
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % n_folds
-    return fold
 
 
 def _given(folds: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
@@ -170,22 +191,30 @@ def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
 
 
 def evaluated(model: Model, batch: Rows, method: Any = "auto", seed: int = 0, n_jobs: int | None = None) -> Evaluation:
-    """Evaluate a model on labelled rows, by leave-one-out, by k-fold or as they are."""
+    """Evaluate a model on labelled rows: by models without them where they were learned, otherwise as they are."""
     if isinstance(method, str) and method == "auto":
         # Rows without a label are in the tally of a guessed model, too: no rows are recognised, and all are scored.
-        learned = not model.provenance.guessed and are_learned(model, batch, n_jobs)
-        method = "leave-one-out" if learned else "test"
+        if model.provenance.guessed or not are_learned(model, batch, n_jobs):
+            method = "test"
+        elif not model.is_chosen:
+            method = LEAVE_ONE_OUT
+        else:
+            stored = model.provenance.evaluation
+            if stored is not None and stored.n_learned == model.provenance.rows:
+                return stored
+            method = min(N_FOLDS, batch.n_rows)
     if not isinstance(method, str):
         folds = int(method) if isinstance(method, Integral) else np.asarray(method)
         return k_fold(model, batch, folds, seed, n_jobs)
-    if method == "leave-one-out":
+    if method == LEAVE_ONE_OUT:
         try:
-            return leave_one_out(model, batch, n_jobs)
+            found = leave_one_out(model, batch, n_jobs)
         except UnlearnError as error:
             raise UnlearnError(f"{error}; evaluate other rows with method='test'") from None
+        if model.is_chosen:
+            warnings.warn(FLATTERS, UserWarning, stacklevel=3)
+        return found
     if method != "test":
         raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
-    assert batch.labels is not None
-    assert batch.labels.codes is not None
-    log_posterior = model.log_posterior(batch, n_jobs)
-    return score(log_posterior, batch.labels.codes, model.schema.classes, batch.labels.weight)
+    codes, weight = _labels(model, batch)
+    return score(model.log_posterior(batch, n_jobs), codes, model.schema.classes, weight)

@@ -25,6 +25,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.corrections import Cells, Regression
+from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.stacking import Stack, losses, stacked
@@ -35,27 +36,6 @@ STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ of the corrections
 HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
-
-
-@dataclass(frozen=True)
-class OutOfFold:
-    """Scores of rows by models that have not seen them."""
-
-    fold: NDArray[np.intp]  # (n,)
-    scores: Array  # (n, K) with the prior
-    prior: Array  # (n, K) of the fold's model
-    labels: Labels
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return int(self.fold.max()) + 1
-
-    def log_posterior(self, log_prior: Array | None = None) -> Array:
-        """Log P(y | x), shape (n, K), under the prior of each fold or another one (K,)."""
-        scores = self.scores if log_prior is None else self.scores - self.prior + log_prior
-        top = scores.max(axis=1, keepdims=True)
-        return np.asarray(scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True)
@@ -108,7 +88,7 @@ class _Folds:
         return self.gathered(logs)
 
 
-def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, OutOfFold] | None:
+def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen] | None:
     """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
     assert batch.labels is not None
     # Our threads work on rows; those of a BLAS would only be in their way.
@@ -125,7 +105,8 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         if options.weights == "auto":
             model, scores = _corrected(model, folds, whole, stack, options)
         model = replace(model, settings=replace(model.settings, prior=base.prior))
-        return model, OutOfFold(folds.fold, scores, prior, batch.labels)
+        n_folds = len(folds.ladders)
+        return model, Unseen(scores, batch.labels, method_of(n_folds), n_folds, prior)
 
 
 def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tuple[Stack, float | None]:

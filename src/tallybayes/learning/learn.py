@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.core import calibration
-from tallybayes.core.batch import Rows
-from tallybayes.core.evaluation import today
+from tallybayes.core.batch import Array, Rows
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Schema, plural
 from tallybayes.core.settings import Settings
 from tallybayes.data.opening import open_source
-from tallybayes.data.sources import Facts, Places, Source
+from tallybayes.data.sources import Facts, MatrixSource, Places, Source, TableSource
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
 from tallybayes.errors import ColumnWarning, DataError
-from tallybayes.learning.crossfit import OutOfFold
+from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
 from tallybayes.learning.semi_supervised import with_unlabelled
@@ -64,23 +65,55 @@ def learn(
     """
     options = options or Options()
     source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs)
+    model, unseen = _learned(source, options, before)
+    model = replace(model, provenance=_provenance(source.facts, model.provenance))
+    model = _judged(model, unseen, source, options)
+    if not options.stream:
+        _warn(model, source.facts)
+    return model
+
+
+def _learned(source: Source, options: Options, before: Model | None = None) -> tuple[Model, Unseen | None]:
+    """The model of a source, neither calibrated nor evaluated, and scores of rows that it had not seen, if any."""
+    unseen = None
     overrides = options.overrides if options.matrix is None else NONE
     schema = source.profile(overrides, options.stream)
     settings, places = _start(schema, options)
     if isinstance(options.prior, Mapping) and not options.stream:  # whose other classes may be in batches to come
         settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
-    if _is_textbook(schema, source.facts, options):
+    textbook = _is_textbook(schema, source.facts, options)
+    if textbook:
         model = _textbook(source, schema, settings, places, options)
         if options.unlabelled == "em":
             rows = source.all_rows(model.schema, model.tally.places)
             model = with_unlabelled(model, rows, options, before)
     else:
-        model = _refined(source, schema, settings, places, options)
-    provenance = _provenance(source.facts, model.provenance)
-    model = _calibrated(replace(model, provenance=provenance), source, options)
-    if not options.stream:
-        _warn(model, source.facts)
-    return model
+        model, unseen = _refined(source, schema, settings, places, options)
+    if textbook and not model.provenance.chosen:
+        return model, None
+    return replace(model, provenance=replace(model.provenance, options=options.given)), unseen
+
+
+def learned_again(model: Model, options: Options) -> Callable[[Any], Model]:
+    """What learns rows from nothing as a model of the same table was learned, choices included.
+
+    The kinds and levels of the columns are the model's: they were found without looking at labels.
+    """
+    plain = replace(options, calibration=None, unlabelled="error", stream=False)
+    columns = tuple(replace(c, edges=None) for c in model.schema.columns if c.parts is None)
+    schema = model.schema if model.schema.is_numbered else opened(replace(model.schema, columns=columns))
+
+    def learned(rows: Any) -> Model:
+        facts = Facts(None, "", rows.n_rows, 0, model.provenance.made_by, model.provenance.named)
+        if not isinstance(rows, TableBatch):
+            return _learned(MatrixSource(replace(rows, schema=schema), facts, options.n_jobs), plain)[0]
+        assert rows.labels is not None
+        there = rows.table.columns
+        known = tuple(c if c.name in there else replace(c, kind="ignored") for c in schema.columns)
+        own = replace(schema, columns=known)
+        return _learned(TableSource(rows.table, own.classes, rows.labels, facts, options.n_jobs, own), plain)[0]
+
+    return learned
 
 
 def _start(schema: Schema, options: Options) -> tuple[Settings, Places]:
@@ -129,7 +162,9 @@ def _noted(model: Model, name: str, value: float | None) -> Model:
     return replace(model, provenance=provenance)
 
 
-def _refined(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
+def _refined(
+    source: Source, schema: Schema, settings: Settings, places: Places, options: Options
+) -> tuple[Model, Unseen | None]:
     """The model whose families, weights and pairs were chosen on a sample of the rows; all rows are counted."""
     rows: Any = source.sample(schema, places, SAMPLE)
     if rows.labels is None or not rows.labels.weight.any():
@@ -152,25 +187,7 @@ def _refined(source: Source, schema: Schema, settings: Settings, places: Places,
     if rows.n_rows < source.facts.n_rows:
         tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
         model = replace(model, tally=tally)
-    return model if unseen is None else _judged(model, unseen, source.facts, options)
-
-
-def _judged(model: Model, unseen: OutOfFold, facts: Facts, options: Options) -> Model:
-    """The model with its calibration and its evaluation, both by scores of rows that had no part in them."""
-    codes, weight = unseen.labels.codes, unseen.labels.weight
-    assert codes is not None
-    found = unseen.log_posterior(model.log_prior)
-    settings = model.settings
-    if options.calibration is not None:
-        settings = replace(settings, calibration=calibration.fit(options.calibration, found, codes, weight))
-        for fold in range(unseen.n_folds):
-            own = unseen.fold == fold
-            others = calibration.fit(options.calibration, found[~own], codes[~own], weight[~own])
-            found[own] = others.apply(found[own])
-    method = f"{unseen.n_folds} folds, each learned anew without its rows"
-    figures = score(found, codes, model.schema.classes, weight, method)
-    figures = replace(figures, n_folds=unseen.n_folds, source=facts.source, day=today())
-    return replace(model, settings=settings, provenance=replace(model.provenance, evaluation=figures))
+    return model, unseen
 
 
 def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
@@ -186,16 +203,40 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
     )
 
 
-def _calibrated(model: Model, source: Source, options: Options) -> Model:
-    """The model with the calibration that the options ask for, fitted to leave-one-out scores."""
-    if options.calibration is None or model.settings.calibration is not None:
+def _judged(model: Model, unseen: Unseen | None, source: Source, options: Options) -> Model:
+    """The model with its calibration and its figures, both from the scores of rows that had no part in it.
+
+    Textbook models are evaluated exactly, and at any time, by `Model.leave_one_out`: nothing is measured here.
+    """
+    kind, is_plain = options.calibration, options.is_textbook or model.n_classes < 2
+    if (is_plain and kind is None) or model.provenance.rows < 2:
         return model
-    rows = sample_of(model, source)
+    unseen = unseen or _held_out(model, sample_of(model, source), options)
+    codes, weight, n_folds, method = unseen.labels.codes, unseen.labels.weight, unseen.n_folds, unseen.method
+    assert codes is not None
+    logs = unseen.log_posterior(model.log_prior)
+
+    def figures(scores: Array, method: str) -> Evaluation:
+        found = score(scores, codes, model.schema.classes, weight, method)
+        return found.of(n_folds=n_folds, n_learned=model.provenance.rows, source=source.facts.source)
+
+    plain = figures(logs, method)
+    if kind is None:
+        return replace(model, provenance=replace(model.provenance, evaluation=plain))
+    settings = replace(model.settings, calibration=calibration.fit(kind, logs, codes, weight))
+    after = figures(calibration.cross_fitted(kind, logs, codes, weight), f"{method}; calibration cross-fitted")
+    measured = replace(model.provenance, options=options.given, evaluation=after, uncalibrated=plain)
+    return replace(model, settings=settings, provenance=measured)
+
+
+def _held_out(model: Model, rows: Rows, options: Options) -> Unseen:
+    """Scores of rows by models that they had no part in."""
     assert rows.labels is not None
-    assert rows.labels.codes is not None
-    raw = model.leave_one_out(rows, options.n_jobs)
-    found = calibration.fit(options.calibration, raw, rows.labels.codes, rows.labels.weight)
-    return replace(model, settings=replace(model.settings, calibration=found))
+    if model.provenance.guessed or not model.is_chosen or rows.n_rows < 2:
+        return Unseen(model.leave_one_out(rows, options.n_jobs), rows.labels, leave_one_out_of(model))
+    n_folds = min(N_FOLDS, rows.n_rows)
+    fold = dealt(rows, n_folds)
+    return Unseen(refitted_folds(rows, learned_again(model, options), fold), rows.labels, method_of(n_folds), n_folds)
 
 
 def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:

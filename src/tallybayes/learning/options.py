@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -114,6 +114,13 @@ class Options:
         return bool(self.classical or self.stream or self.matrix is not None or self.unlabelled == "em")
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The options that differ from the defaults, as plain values; threads make no difference to a model."""
+        usual = Options()
+        given = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "n_jobs"}
+        return {name: value for name, value in given.items() if value != _plain(getattr(usual, name))}
+
+    @property
     def overrides(self) -> Overrides:
         """What is given for single columns."""
         from tallybayes.data.columns import Overrides  # it reads frames, which model files need not
@@ -146,6 +153,16 @@ class Options:
             raise SettingError(f"alpha='auto' is chosen from rows, not from {of}; give alpha a number")
         if self.calibration is not None:
             raise SettingError(f"calibration is fitted to rows, not to {of}; set calibration=None")
+
+
+def _plain(value: Any) -> Any:
+    """A value as a model file keeps it: lists as tuples, numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(map(_plain, value)) if is_list else value
 
 
 def check_values(given: Mapping[str, Any]) -> None:

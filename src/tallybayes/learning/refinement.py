@@ -16,14 +16,15 @@ from tallybayes.core.schema import plural
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.columns import read_columns
-from tallybayes.learning.crossfit import OutOfFold, crossfitted
+from tallybayes.learning.crossfit import crossfitted
+from tallybayes.learning.folds import Unseen
 from tallybayes.learning.ladder import Ladder, climbed
 from tallybayes.learning.options import Options
 from tallybayes.learning.weights import column_weights, held_out_losses, is_better
 from tallybayes.learning.word_weights import with_word_weights
 
 
-def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, OutOfFold | None]:
+def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
     """Return the model that reads rows best, having learned them, and scores of rows that it had not seen.
 
     Parameters
@@ -37,7 +38,7 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
     Returns
     -------
     Model
-    OutOfFold, optional
+    Unseen, optional
         Where choices were made on other rows than they are judged on.
     """
     if options.weights is None and options.pairs == 0:

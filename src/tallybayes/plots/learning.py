@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw the performance of the model by the number of training rows; tallies are merged, nothing is refitted.
+    """Draw the performance of the model by the number of training rows, on rows that had no part in it.
 
     Parameters
     ----------

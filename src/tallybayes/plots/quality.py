@@ -10,7 +10,7 @@ import tallybayes.plots._style as style
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.errors import DataError
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import leave_one_out
+from tallybayes.inspection.evaluate import evaluated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def reliability(model: Any, data: Any = None, *, ax: Axes | None = None) -> Axes
     ----------
     model : Evaluation, Model or estimator
     data : Rows or (X, y), optional
-        The training data, evaluated by leave-one-out; not needed with an `Evaluation`.
+        Labelled rows, evaluated as `evaluate` does; without them an `Evaluation`, or the stored one of the model.
     ax : Axes, optional
 
     Returns
@@ -50,7 +50,7 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     ----------
     model : Evaluation, Model or estimator
     data : Rows or (X, y), optional
-        The training data, evaluated by leave-one-out; not needed with an `Evaluation`.
+        Labelled rows, evaluated as `evaluate` does; without them an `Evaluation`, or the stored one of the model.
     most : int
         Classes to draw, the most frequent.
     ax : Axes, optional
@@ -60,9 +60,8 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     Axes
     """
     evaluation = _evaluated(model, data)
-    kept = np.sort(np.argsort(-evaluation.support, kind="stable")[:most])
-    table, labels = evaluation.confusion[np.ix_(kept, kept)], [style.short(evaluation.classes[k], 14) for k in kept]
-    total = evaluation.support[kept][:, None]
+    kept, table, weight = evaluation.confusion_of(most)
+    labels, total = [style.short(label, 14) for label in kept], weight[:, None]
     share = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     ax = style.axes_of(ax, (1.2 + 0.62 * len(kept) + 1.2, 1.2 + 0.5 * len(kept) + 0.6))
     style.pyplot()
@@ -87,6 +86,9 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
 def _evaluated(model: Any, data: Any) -> Evaluation:
     if isinstance(model, Evaluation):
         return model
-    if data is None:
-        raise DataError("pass the training data, or an Evaluation")
-    return leave_one_out(model_of(model), rows_with_labels(model, data))
+    core = model_of(model)
+    if data is not None:
+        return evaluated(core, rows_with_labels(model, data))
+    if core.provenance.evaluation is None:
+        raise DataError("pass labelled rows, or an Evaluation")
+    return core.provenance.evaluation

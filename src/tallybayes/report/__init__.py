@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import every_nth
-from tallybayes.core.evaluation import Evaluation
-from tallybayes.core.metrics import score
+from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import some_of
 from tallybayes.data.atomic import replacing
@@ -18,8 +17,9 @@ from tallybayes.errors import NotAvailableError, RowError, SettingError, Unlearn
 from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import are_learned, leave_one_out
+from tallybayes.inspection.evaluate import evaluated
 from tallybayes.inspection.explain import class_profiles
+from tallybayes.learning.folds import N_FOLDS
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 
@@ -38,13 +38,12 @@ def make(
     ----------
     model : Model or estimator
     data : labelled Rows or (X, y), optional
-        Rows to evaluate the model on and to draw histograms of.
+        Rows to evaluate the model on and to draw histograms of; without them the page has the stored figures.
     title : str, optional
     target : str, optional
         Name of the column of labels.
     method : {"auto", "leave-one-out", "test"}
-        Whether the rows are those that were learned, or others; "auto" finds out where there are fewer than 50,000, and
-        takes more for those that were learned.
+        How rows are evaluated, as `evaluate` takes it; "auto" takes 50,000 or more for those that were learned.
 
     Returns
     -------
@@ -76,11 +75,12 @@ def make(
         pictures,
         concerns(core, rows, pictures),
         class_profiles(core, 6),
-        None if rows is None else _evaluated(core, rows, method),
+        _evaluated(core, rows, method),
         _settings(core),
         core.n_parameters,
         scorer,
         None if parts is None else controls(parts, core.schema.columns, pictures),
+        core.provenance.rows,
     )
 
 
@@ -114,17 +114,18 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
 
 
-def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:
-    if rows.labels is None or rows.labels.codes is None:
-        return None
-    if method == "auto":
-        method = "leave-one-out" if rows.n_rows >= MOST_ROWS or are_learned(model, rows) else "test"
-    if method == "leave-one-out":
-        try:
-            return leave_one_out(model, rows)
-        except (RowError, UnlearnError) as error:
-            raise UnlearnError(f"{error}; evaluate on other rows with method='test' (--test)") from None
-    return score(model.log_posterior(rows), rows.labels.codes, model.schema.classes, rows.labels.weight)
+def _evaluated(model: Model, rows: Any, method: str | int) -> Evaluation | None:
+    stored = model.provenance.evaluation
+    if rows is None or rows.labels is None or rows.labels.codes is None:
+        return stored
+    if method == "auto" and rows.n_rows >= MOST_ROWS and not model.provenance.guessed:
+        if stored is not None:
+            return stored
+        method = N_FOLDS if model.is_chosen else LEAVE_ONE_OUT
+    try:
+        return evaluated(model, rows, method)
+    except RowError as error:
+        raise UnlearnError(f"{error}; evaluate on other rows with method='test' (--test)") from None
 
 
 def _settings(model: Model) -> dict[str, str]:

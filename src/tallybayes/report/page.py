@@ -12,11 +12,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 import tallybayes.report.svg as svg
 from tallybayes import __version__
-from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.schema import Column, Level, amount, plural
 from tallybayes.inspection.charts import ColumnPicture, Concern
 from tallybayes.inspection.explain import ProfileEntry
@@ -50,6 +48,8 @@ class Report:
     n_parameters : int
     scorer, controls : optional
         The parameters and the controls of the what-if form, as plain values.
+    n_learned : int, optional
+        Number of rows that the model has learned.
     """
 
     title: str
@@ -66,6 +66,7 @@ class Report:
     n_parameters: int
     scorer: Any = None
     controls: Any = None
+    n_learned: int | None = None
 
     def __repr__(self) -> str:
         n_columns = sum(not column.is_derived for column in self.columns)
@@ -227,8 +228,8 @@ def _performance(report: Report) -> str:
     evaluation = report.evaluation
     if evaluation is None:
         return (
-            "<p>Not evaluated: a model file does not contain the rows. <code>tallybayes report --data FILE</code> with "
-            "the training data evaluates it by leave-one-out.</p>"
+            "<p>Not evaluated: a model file does not contain the rows. <code>tallybayes report --data FILE</code> "
+            "evaluates it on the training data or on other rows.</p>"
         )
     facts = [
         (
@@ -245,13 +246,14 @@ def _performance(report: Report) -> str:
         ("calibration error", f"{evaluation.ece:.3f}", f"Brier score {float(evaluation.brier):.3f}"),
     ]
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
-    how = "Each row is scored by the model without it." if evaluation.method == "leave-one-out" else ""
+    how = " Each row is scored by the model without it." if evaluation.method == LEAVE_ONE_OUT else ""
     wide = " wide" if len(evaluation.classes) > 6 else ""
-    method = evaluation.method[:1].upper() + evaluation.method[1:]
+    *_, line = evaluation.lines(report.n_learned if evaluation.n_learned else None)
     interval = f"{evaluation.accuracy.low:.1%} to {evaluation.accuracy.high:.1%}"
+    loss = f"{evaluation.log_loss.low:.3f} to {evaluation.log_loss.high:.3f}"
     return (
-        f"<p>{escape(method)}, {plural(evaluation.n_rows, 'row')}. {how} 95&nbsp;% interval of the accuracy:"
-        f' {interval}.</p><dl class="facts">{listed}</dl><div class="two{wide}"><div>'
+        f"<p>{escape(line[:1].upper() + line[1:])}.{how} 95&nbsp;% intervals: accuracy {interval}, log loss {loss}.</p>"
+        f'<dl class="facts">{listed}</dl><div class="two{wide}"><div>'
         f"<h3>Confusion matrix</h3><p>Rows: true class. Columns: predicted class.</p>{_confusion(evaluation)}</div>"
         f"<div><h3>Calibration</h3>{svg.reliability(evaluation)}"
         "<p>Accuracy by confidence. On the dashed line the probabilities are calibrated; below it they are "
@@ -261,18 +263,15 @@ def _performance(report: Report) -> str:
 
 
 def _confusion(evaluation: Evaluation) -> str:
-    kept = np.sort(np.argsort(-evaluation.support, kind="stable")[:MOST_CONFUSED])
-    names = {int(k): _named(evaluation.classes[k]) for k in kept}
-    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(evaluation.classes[k])) for k in kept) > 6 else ""
-    head = "".join(f'<th scope="col"{tilted}>{names[int(k)]}</th>' for k in kept)
+    kept, table, support = evaluation.confusion_of(MOST_CONFUSED)
+    names = [_named(label) for label in kept]
+    tilted = ' class="tilted"' if len(kept) > 3 and max(len(str(label)) for label in kept) > 6 else ""
+    head = "".join(f'<th scope="col"{tilted}>{name}</th>' for name in names)
     lines = []
-    for t in kept:
-        cells = []
-        for p in kept:
-            share = evaluation.confusion[t, p] / evaluation.support[t] if evaluation.support[t] else 0.0
-            shade = 0 if not share else min(4, 1 + int(4 * share))
-            cells.append(f'<td class="s{shade}">{amount(evaluation.confusion[t, p])}</td>')
-        lines.append(f'<tr><th scope="row">{names[int(t)]}</th>{"".join(cells)}</tr>')
+    for name, row, total in zip(names, table, support, strict=True):
+        shades = [0 if not weight else min(4, 1 + int(4 * weight / total)) for weight in row]
+        cells = "".join(f'<td class="s{s}">{amount(weight)}</td>' for s, weight in zip(shades, row, strict=True))
+        lines.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
     more = len(evaluation.classes) - len(kept)
     note = f"<p>The {len(kept)} most frequent classes; {plural(more, 'other')} not shown.</p>" if more else ""
     return (

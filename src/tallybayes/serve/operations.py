@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
+from tallybayes.inspection.evaluate import are_learned, evaluated
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.receipts import Receipt
@@ -32,6 +32,12 @@ def summary(entry: Entry) -> dict[str, Any]:
         "n_columns": sum(not column.is_derived for column in model.schema.columns),
         "rows": float(model.tally.class_weight.sum()),
     }
+
+
+def figures(model: Model) -> dict[str, Any]:
+    """What was measured when the model was learned, and how many rows it has learned by now."""
+    stored = model.provenance.evaluation
+    return {"n_learned": model.provenance.rows, "evaluation": None if stored is None else stored.as_dict()}
 
 
 def columns(model: Model) -> list[dict[str, Any]]:
@@ -94,10 +100,11 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """Performance on labelled rows."""
     table, _ = table_of(body, max_rows, LABELLED)
     batch = labelled_of(model, table, body)
-    assert batch.labels is not None
-    assert batch.labels.codes is not None
-    logs = model.log_posterior(batch)
-    return score(logs, batch.labels.codes, model.schema.classes, batch.labels.weight).as_dict()
+    stored = model.provenance.evaluation
+    if model.is_chosen and (stored is None or stored.n_learned != model.provenance.rows) and are_learned(model, batch):
+        # Learning models anew is no work for a service, and scoring rows by a model of them would flatter.
+        raise DataError("these rows were learned; 'tallybayes evaluate' scores them by models without them")
+    return evaluated(model, batch).as_dict()
 
 
 def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:

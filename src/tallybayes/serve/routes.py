@@ -70,9 +70,11 @@ class Handlers:
         return as_json({"models": [*map(operations.summary, self.store.entries.values())], "learn": self.learn})
 
     async def schema(self, name: str) -> Response:
-        """Columns and classes: what a row may contain."""
+        """Columns and classes, which a row may contain, and the performance that was measured in training."""
         entry = self.entry(name)
-        return as_json({**operations.summary(entry), "columns": operations.columns(entry.current().model)})
+        model = entry.current().model
+        record = {**operations.summary(entry), **operations.figures(model), "columns": operations.columns(model)}
+        return as_json(record)
 
     async def predict(self, name: str, request: Request) -> Response:
         """The likeliest class and the probabilities: of one row, of many, or of a CSV file."""
@@ -89,7 +91,7 @@ class Handlers:
         return await self._answer(name, request, operations.explanation)
 
     async def evaluate(self, name: str, request: Request) -> Response:
-        """The performance of the model on labelled rows."""
+        """The performance of the model on labelled rows; of those it learned, all of them, without their part in it."""
         return await self._answer(name, request, lambda m, body: operations.evaluation(m, body, self.limits.rows))
 
     async def update(self, name: str, request: Request) -> Response:

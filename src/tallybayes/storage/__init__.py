@@ -35,7 +35,7 @@ from tallybayes.errors import ModelFileError, SchemaError, SettingError
 from tallybayes.families import FAMILIES, Gaussian
 from tallybayes.families.zero_inflated import Spiked
 from tallybayes.inspection.receipts import Receipt
-from tallybayes.learning.options import EM
+from tallybayes.learning.options import EM, Options, check_values
 from tallybayes.storage import legacy
 from tallybayes.storage.records import Decoder, Encoder
 
@@ -77,7 +77,6 @@ class Saved:
         params = dict(self.params)
         if model.settings.calibration is None and params.get("calibration"):
             params["calibration"] = None
-            fitted = {name: value for name, value in fitted.items() if name != "calibration_"}
         return replace(self, params=params, fitted=fitted)
 
 
@@ -189,6 +188,7 @@ def _parsed(data: bytes) -> tuple[Model, Saved | None]:
     except SchemaError as error:
         raise ModelFileError(str(error)) from error
     _check_labels(model)
+    _check_options(model)
     saved = decode(header.get("saved"))
     if not isinstance(saved, Saved | None):
         raise ModelFileError(f"it holds a {type(saved).__name__} where the estimator should be")
@@ -206,6 +206,14 @@ def _check_labels(model: Model) -> None:
         raise ModelFileError(f"its labels are of the type {kind!r}, which no labels have")
     if class_array(model.schema.classes, kind).dtype != np.dtype(kind):
         raise ModelFileError(f"its labels are not of the type {kind!r}")
+
+
+def _check_options(model: Model) -> None:
+    """Refuse options that there are not, or values that mean nothing: the model may be learned anew with them."""
+    try:
+        check_values(vars(Options(**(model.provenance.options or {}))))
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"its options cannot be used: {error}") from error
 
 
 def _header(data: bytes) -> dict[str, Any]:

@@ -19,7 +19,7 @@ EM_PARAMETERS = {
     "keep_responsibilities": "keep_responsibilities",
     "verbose": "verbose",
 }
-KEPT = {"calibration_", "receipt_", "responsibilities_"}  # fitted attributes that are still beside the model
+KEPT = {"receipt_", "responsibilities_"}  # fitted attributes that are still beside the model
 GONE = {"components_per_class"}  # parameters that there are no more
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.evaluation import Evaluation
@@ -24,6 +27,9 @@ from tallybayes.inspection.charts._model import (
     rows_with_labels,
     spark,
 )
+from tallybayes.learning.folds import as_read
+from tallybayes.learning.learn import learned_again
+from tallybayes.learning.options import Options
 
 
 @dataclass(frozen=True)
@@ -158,9 +164,10 @@ class LearningCurve:
 def learning_curve(
     model: Any, data: Any, *, test: Any = None, sizes: Sequence[int] | None = None, seed: int = 0
 ) -> LearningCurve:
-    """Performance by the number of training rows; tallies are merged, nothing is refitted.
+    """Performance by the number of training rows, on rows that had no part in the models.
 
-    How columns are read, and weights and calibration, stay as they are in the model.
+    Where settings were chosen from rows, each model is learned anew from its rows, choices included, without
+    calibration. Of textbook models the tallies are merged, which gives the same as fitting.
 
     Parameters
     ----------
@@ -193,25 +200,24 @@ def learning_curve(
     asked = _doubling(len(order)) if sizes is None else sorted({int(n) for n in sizes})
     if not asked or asked[0] < 1 or asked[-1] > len(order):
         raise SettingError(f"sizes must lie between 1 and the {plural(len(order), 'row')} there are to learn")
-    tally, first, found = Tally.empty(), 0, []
-    for n in asked:
-        tally = tally + count(data.take(np.sort(order[first:n])), model.settings.families)
-        grown = (
-            replace(model, tally=tally.align(model.schema))
-            if tally.schema != model.schema
-            else replace(model, tally=tally)
-        )
-        found.append(score(_log_posterior(grown, test), test.labels.codes, model.schema.classes, test.labels.weight))
-        first = n
+    with warnings.catch_warnings():  # of few rows there may be classes that nothing is known of yet
+        warnings.simplefilter("ignore")
+        scores = [each.log_posterior(as_read(each, test)) for each in _growing(model, data, order, asked)]
+    labels = test.labels
+    found = (score(each, labels.codes, model.schema.classes, labels.weight) for each in scores)
     return LearningCurve(tuple(asked), tuple(found), test.n_rows)
 
 
-def _log_posterior(model: Model, test: Any) -> Array:
-    import warnings
-
-    with warnings.catch_warnings():  # of few rows there may be classes that nothing is known of yet
-        warnings.simplefilter("ignore")
-        return model.log_posterior(test)
+def _growing(model: Model, data: Any, order: NDArray[Any], sizes: Sequence[int]) -> Iterator[Model]:
+    """The models of so many of the rows, in an order."""
+    if model.is_chosen:
+        learned = learned_again(model, Options(**(model.provenance.options or {})))
+        yield from (learned(data.take(np.sort(order[:n]))) for n in sizes)
+        return
+    tally = Tally.empty()
+    for first, n in itertools.pairwise([0, *sizes]):
+        tally = tally + count(data.take(np.sort(order[first:n])), model.settings.families)
+        yield replace(model, tally=tally if tally.schema == model.schema else tally.align(model.schema))
 
 
 def _doubling(n: int) -> list[int]:
