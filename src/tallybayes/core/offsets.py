@@ -109,6 +109,7 @@ class Lookup:
     edges: tuple[Array, ...]  # of each column, where numbers are looked up
     start: NDArray[np.int64]  # (m + 1,) first cell of each column
     table: Array  # (cells + m, K); the last cell of each column is for unseen values, and zero
+    is_coded: bool  # the table has the shape of the block's own
 
     @classmethod
     def of(
@@ -130,7 +131,8 @@ class Lookup:
                 places.append(j)
         none = np.zeros((1, len(classes)))
         start = kernels.starts(np.array([len(table) + 1 for table in tables], dtype=np.int64))
-        return cls(tuple(places), tuple(edges), start, np.concatenate([part for t in tables for part in (t, none)]))
+        joined = np.concatenate([part for table in tables for part in (table, none)])
+        return cls(tuple(places), tuple(edges), start, joined, coded)
 
     def scores(self, x: Matrix) -> Array:
         """What the rows get (n, K)."""
