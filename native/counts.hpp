@@ -75,6 +75,29 @@ TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int6
     }
 }
 
+// The same for numbers of some columns: the cell is how many of the column's edges, which rise, are at or below the
+// number. Each column has one cell more than edges, and one for unseen codes, which no number has; NaN adds nothing.
+template <class T>
+TB_INLINE void bin_scores(const Matrix<T>& x, const std::int64_t* column, Index n_columns, Index n_classes,
+                          const std::int64_t* start, const double* edges, const double* table, double* out) {
+    for (Index i = 0; i < x.n; ++i) {
+        double* score = out + i * n_classes;
+        for (Index j = 0; j < n_columns; ++j) {
+            const double value = static_cast<double>(x.at(i, column[j]));
+            if (value != value) continue;
+            const double* edge = edges + start[j] - 2 * j;
+            std::int64_t code = 0, left = start[j + 1] - start[j] - 2;
+            while (left > 0) {  // without branches: which half it is cannot be foreseen
+                const std::int64_t half = (left + 1) / 2;
+                code += edge[code + half - 1] <= value ? half : 0;
+                left -= half;
+            }
+            const double* cell = table + (start[j] + code) * n_classes;
+            for (Index k = 0; k < n_classes; ++k) score[k] += cell[k];
+        }
+    }
+}
+
 // ---------------------------------------------------------------------------------------------- dense events
 
 // count[class][column] += w f(x), weight[class][column] += w over the cells that are not NaN, where f is the value
