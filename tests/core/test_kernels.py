@@ -201,12 +201,12 @@ def test_numbers_are_looked_up_between_edges(dtype, order, n_edges):
     assert_allclose(found, table[cells[0]] + table[cells[1]])
 
 
-def test_a_missing_number_has_no_bin():
+def test_a_missing_number_has_the_last_row():
     table = np.arange(4.0)[:, None]
     found = kernels.bin_scores(
         np.array([[np.nan], [1.0], [-np.inf]]), np.array([0]), np.array([0, 4]), np.array([1.0, 2.0]), table
     )
-    assert_array_equal(found[:, 0], [0, 1, 0])
+    assert_array_equal(found[:, 0], [3, 1, 0])
 
 
 @pytest.mark.parametrize(

@@ -140,10 +140,7 @@ def table_scores(matrix: NDArray[Any], start: NDArray[np.int64], table: Array) -
 def bin_scores(
     x: NDArray[Any], columns: NDArray[np.int64], start: NDArray[np.int64], edges: Array, table: Array
 ) -> Array:
-    """`table_scores` (n, K) of the numbers of some columns, by the edges at or below them; NaN adds nothing.
-
-    Each column has one edge less than bins, and one row more in the table.
-    """
+    """`table_scores` (n, K) of the numbers of some columns: a row of the table for every bin, the last for NaN."""
     out = np.zeros((x.shape[0], table.shape[1]))
     for first, part in _slices(x):
         _native.bin_scores(part, columns, start, edges, table, out[first : first + len(part)])

@@ -109,7 +109,7 @@ class Lookup:
     columns: NDArray[np.int64]  # (m,) places in the block
     edges: Array  # of the bins of numbers, one column's after another's; none of codes
     start: NDArray[np.int64]  # (m + 1,) first cell of each column
-    table: Array  # (cells + m, K); the last cell of each column is for unseen values, and zero
+    table: Array  # (cells + m, K); the last of each column is for values without a cell: zero
     is_coded: bool  # the table has the shape of the block's own
 
     @classmethod
