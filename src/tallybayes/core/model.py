@@ -135,9 +135,8 @@ class Model(ByValue):
         """Return the same columns and families without pairs, weights, offsets and calibration."""
         families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
         gone = {c for name, block in self.tally.blocks.items() if name not in families for c in block.columns}
-        tally = self.tally
-        if gone:
-            tally = tally.select([column.name for p, column in enumerate(self.schema.columns) if p not in gone])
+        names = [column.name for p, column in enumerate(self.schema.columns) if p not in gone] if gone else []
+        tally = self.tally.select(names) if gone else self.tally
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
         return replace(self, settings=settings, tally=tally)
 
