@@ -75,6 +75,38 @@ TB_INLINE void table_scores(const Matrix<T>& x, Index n_classes, const std::int6
     }
 }
 
+constexpr Index kSearched = 8;  // rows searched side by side: one search alone waits for each of its steps
+
+// The same for numbers of some columns: the cell is how many of the column's edges, which rise, are at or below the
+// number. Each column has one cell more than edges, and a last one for missing numbers.
+template <class T>
+TB_INLINE void bin_scores(const Matrix<T>& x, const std::int64_t* column, Index n_columns, Index n_classes,
+                          const std::int64_t* start, const double* edges, const double* table, double* out) {
+    double value[kSearched];
+    std::int64_t code[kSearched];
+    for (Index first = 0; first < x.n; first += kSearched) {
+        const Index n = x.n - first < kSearched ? x.n - first : kSearched;
+        for (Index j = 0; j < n_columns; ++j) {
+            const double* TB_RESTRICT edge = edges + start[j] - 2 * j;
+            const std::int64_t n_edges = start[j + 1] - start[j] - 2;
+            for (Index l = 0; l < kSearched; ++l) {
+                value[l] = l < n ? static_cast<double>(x.at(first + l, column[j])) : 0.0;
+                code[l] = 0;
+            }
+            for (std::int64_t left = n_edges; left > 0;) {
+                const std::int64_t half = (left + 1) / 2;
+                for (Index l = 0; l < kSearched; ++l) code[l] += edge[code[l] + half - 1] <= value[l] ? half : 0;
+                left -= half;
+            }
+            for (Index l = 0; l < n; ++l) {
+                const std::int64_t cell = start[j] + (value[l] == value[l] ? code[l] : n_edges + 1);
+                double* score = out + (first + l) * n_classes;
+                for (Index k = 0; k < n_classes; ++k) score[k] += table[cell * n_classes + k];
+            }
+        }
+    }
+}
+
 // ---------------------------------------------------------------------------------------------- dense events
 
 // count[class][column] += w f(x), weight[class][column] += w over the cells that are not NaN, where f is the value

@@ -107,6 +107,10 @@ tb::YesCounts yes_counts(const Array2<double>& yes, const Array2<double>& weight
     TB_CLONES Index run_scores(const tb::Matrix<T>& x, const tb::Normals& p, double* tile, double* out) {             \
         return tb::gaussian_scores(x, p, tile, out);                                                                  \
     }                                                                                                                 \
+    TB_CLONES void run_bins(const tb::Matrix<T>& x, const std::int64_t* column, Index m, Index k,                     \
+                            const std::int64_t* start, const double* edges, const double* table, double* out) {       \
+        tb::bin_scores(x, column, m, k, start, edges, table, out);                                                    \
+    }                                                                                                                 \
     TB_CLONES Index run_loo(const tb::Matrix<T>& x, const tb::Hard& l, const tb::GaussianTally& t,                    \
                             const tb::LooScratch& s, double* out) {                                                   \
         return t.shared ? tb::gaussian_leave_one_out<T, true>(x, l, t, s, out)                                        \
@@ -189,6 +193,17 @@ void bind_floats(nb::module_& m) {
         std::vector<double> tile(static_cast<std::size_t>(d * tb::kLanes));
         return run_scores(view(x), {mean.data(), precision.data(), log_norm.data(), total.data(), k}, tile.data(), out.data());
     }, "x"_a.noconvert(), "mean"_a.noconvert(), "precision"_a.noconvert(), "log_norm"_a.noconvert(), "total"_a.noconvert(), "out"_a.noconvert(), Release());
+    m.def("bin_scores", [](const Array2<T>& x, const Starts& column, const Starts& start, const Vector<double>& edges, const Table<double>& table, const Out& out) {
+        const Index m = rows(column);
+        check_starts(start, m, rows(table));
+        for (Index j = 0; j < m; ++j) {
+            require(start.data()[j + 1] - start.data()[j] >= 2, "a column has no cell");
+            require(column.data()[j] >= 0 && column.data()[j] < cols(x), "there is no such column");
+        }
+        require(rows(edges) == rows(table) - 2 * m, "edges do not fit the cells");
+        require(rows(out) == rows(x) && cols(out) == cols(table), "scores do not fit the matrix");
+        run_bins(view(x), column.data(), m, cols(table), start.data(), edges.data(), table.data(), out.data());
+    }, "x"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "edges"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), Release());
     m.def("gaussian_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Table<double>& weight, const Table<double>& mean, const Table<double>& m2,
                                        const Table<double>& all, double var_smoothing, double epsilon, double least, bool shared, bool ignore_constants, const Out& out) {
         const Index k = rows(weight), d = cols(weight);

@@ -103,6 +103,11 @@ def floats(rng: np.random.Generator) -> None:
             summary = Moments(*kernels.moments(one, labels, K))
             ones, zeros = np.ones_like(summary.mean), np.zeros_like(summary.mean)
             kernels.gaussian_scores(one, summary.mean, ones, zeros, zeros.sum(axis=1))
+            for n_edges in (0, 1, 4):
+                columns, edges = np.arange(shape[1])[::-1].copy(), np.arange(float(n_edges))
+                start = kernels.starts(np.full(shape[1], n_edges + 2))
+                table = rng.random((int(start[-1]), K))
+                kernels.bin_scores(one, columns, start, np.tile(edges, shape[1]), table)
             for threshold in (None, 1.0):
                 sums, seen = kernels.event_sums(one, labels, K, threshold)
                 events = np.nan_to_num(x) if threshold is None else x > threshold
@@ -153,6 +158,8 @@ def damaged_floats(rng: np.random.Generator) -> None:
     refused(kernels.moments, x, Labels.soft(np.ones((40, K + 1))), K)
     refused(kernels.gaussian_scores, x, np.zeros((K, 5)), table, table, np.zeros(K))
     refused(kernels.gaussian_scores, x, table, table, table, np.zeros(K + 1))
+    for column, start, n_edges in ((6, [0, 4], 2), (-1, [0, 4], 2), (0, [0, 4], 3), (0, [0, 5], 2), (0, [0, 1, 4], 2)):
+        refused(kernels.bin_scores, x, np.array([column]), np.array(start), np.zeros(n_edges), np.zeros((4, K)))
     refused(kernels.gaussian_leave_one_out, x, labels, (table,) * 3, np.zeros((2, 6)), 0.0, 0.0, True, False)
     heavy = Labels(labels.codes, np.full(40, learned.weight.max() * 1.1))  # a row weighs more than its class
     for shared in (True, False):

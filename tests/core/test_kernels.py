@@ -188,6 +188,38 @@ def test_a_table_that_does_not_fit_is_refused(start):
         kernels.table_scores(CODES.matrix, np.array(start), np.ones((7, 2)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 5, 64])
+def test_numbers_are_looked_up_between_edges(dtype, order, n_edges):
+    rng = np.random.default_rng(n_edges)
+    x = np.array(rng.integers(0, 40, (300, 3)), dtype=dtype, order=order)
+    edges, table = np.sort(rng.choice(80, n_edges, replace=False) / 2.0), rng.random((n_edges + 2 + 3, 2))
+    start = np.array([0, n_edges + 2, n_edges + 5])
+    found = kernels.bin_scores(x, np.array([2, 0]), start, np.append(edges, 20.0), table)
+    cells = np.searchsorted(edges, x[:, 2], side="right"), n_edges + 2 + (x[:, 0] >= 20)
+    assert_allclose(found, table[cells[0]] + table[cells[1]])
+
+
+def test_a_missing_number_has_the_last_row():
+    table = np.arange(4.0)[:, None]
+    found = kernels.bin_scores(
+        np.array([[np.nan], [1.0], [-np.inf]]), np.array([0]), np.array([0, 4]), np.array([1.0, 2.0]), table
+    )
+    assert_array_equal(found[:, 0], [3, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("column", "start", "n_edges"),
+    [(1, [0, 4], 2), (-1, [0, 4], 2), (0, [0, 4], 3), (0, [0, 4], 1), (0, [0, 5], 2), (0, [0, 1, 4], 2)],
+)
+def test_bins_that_do_not_fit_are_refused(column, start, n_edges):
+    with pytest.raises(ValueError, match=r"cell|column"):
+        kernels.bin_scores(
+            np.zeros((3, 1)), np.array([column]), np.array(start), np.arange(float(n_edges)), np.ones((4, 2))
+        )
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_range_of_codes(order):
     low, high = kernels.code_range(np.array([[3, -1], [0, 5], [7, 2]], np.int16, order=order))

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tallybayes.core.batch import Batch, Rows
+from tallybayes.core.schema import plural
 from tallybayes.core.threads import map_rows, threads_for
+from tallybayes.errors import ForbiddenRowWarning
 
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
-def by_chunks(
-    batch: Rows, n_classes: int, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]
-) -> tuple[Any, int]:
-    """The results of all chunks, joined, and the sum of the numbers that came with them."""
+def by_chunks(batch: Rows, n_classes: int, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
+    """The results of all chunks, joined; warns of the rows that every class forbids, whose number comes with each."""
     threads = threads_for(batch.size * n_classes, n_jobs)
     step = max(1, min(batch.most_rows or CHUNK, -(-batch.n_rows // threads)))
     if batch.n_rows <= step:
-        return work(batch.rows(0, batch.n_rows), 0)
-    out, first, total = None, 0, 0
-    for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
-        if out is None:
-            out = np.empty((batch.n_rows, *part.shape[1:]), dtype=part.dtype)
-        out[first : first + len(part)] = part
-        first, total = first + len(part), total + number
-    return out, total
+        out, forbidden = work(batch.rows(0, batch.n_rows), 0)
+    else:
+        out, first, forbidden = None, 0, 0
+        for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
+            if out is None:
+                out = np.empty((batch.n_rows, *part.shape[1:]), dtype=part.dtype)
+            out[first : first + len(part)] = part
+            first, forbidden = first + len(part), forbidden + number
+    if forbidden:
+        warnings.warn(
+            f"{plural(forbidden, 'row')} had probability zero under every class and got the prior instead; "
+            "smoothing (alpha, var_smoothing) avoids it",
+            ForbiddenRowWarning,
+            stacklevel=5,
+        )
+    return out

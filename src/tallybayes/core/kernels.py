@@ -137,6 +137,16 @@ def table_scores(matrix: NDArray[Any], start: NDArray[np.int64], table: Array) -
     return out
 
 
+def bin_scores(
+    x: NDArray[Any], columns: NDArray[np.int64], start: NDArray[np.int64], edges: Array, table: Array
+) -> Array:
+    """`table_scores` (n, K) of the numbers of some columns: a row of the table for every bin, the last for NaN."""
+    out = np.zeros((x.shape[0], table.shape[1]))
+    for first, part in _slices(x):
+        _native.bin_scores(part, columns, start, edges, table, out[first : first + len(part)])
+    return out
+
+
 def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, alpha: Array) -> Array:
     """Own-class log probability (n,) of each row's codes, the row itself left out of the counts."""
     own = np.zeros(x.shape[0])

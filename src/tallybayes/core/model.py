@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +22,10 @@ from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
 from tallybayes.core.merging import merged, selected
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
-from tallybayes.core.schema import Column, Level, Schema, plural
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, TallybayesError
+from tallybayes.errors import DataError, RowError, SchemaError, TallybayesError
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +88,13 @@ class Model(ByValue):
         scoring = self.parameters
         if self.settings.weights is not None:
             scoring = {name: params.weighted(self.weight_of(name)) for name, params in scoring.items()}
-        tables = {name: lookup.table for name, lookup in self.offsets.items() if self._is_coded(name)}
-        return scoring | {name: scoring[name].plus(table) for name, table in tables.items()}
+        coded = {name: lookup for name, lookup in self.offsets.items() if lookup.is_coded}
+        return scoring | {name: scoring[name].plus(lookup.table) for name, lookup in coded.items()}
 
     @cached_property
     def offsets(self) -> dict[str, Lookup]:
         """The offsets of each block that has some."""
         return lookups(self.settings.offsets, self.tally, self.settings.families)
-
-    def _is_coded(self, block: str) -> bool:
-        return self.settings.families[block].is_coded
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
@@ -125,14 +121,7 @@ class Model(ByValue):
     def prior_score(self) -> Array:
         """What the prior adds to the score (K,): its log, times the weight of the prior if there is one."""
         learned = replace(self.settings, prior="empirical").log_prior(self.schema, self.tally.class_weight)
-        return self._prior_score(self.log_prior, learned)
-
-    def _prior_score(self, log_prior: Array, learned: Array) -> Array:
-        if self.settings.weights is None or self.settings.prior == "none":
-            return log_prior
-        # The weight belongs to the mix that was learned; another prior replaces that mix and counts in full.
-        finite = np.where(np.isneginf(learned), 0.0, learned)
-        return np.ascontiguousarray(log_prior + (self.settings.weights.prior - 1.0) * finite)
+        return self.settings.prior_score(self.log_prior, learned)
 
     @cached_property
     def generative(self) -> Model:
@@ -146,9 +135,8 @@ class Model(ByValue):
         """Return the same columns and families without pairs, weights, offsets and calibration."""
         families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
         gone = {c for name, block in self.tally.blocks.items() if name not in families for c in block.columns}
-        tally = self.tally
-        if gone:
-            tally = tally.select([column.name for p, column in enumerate(self.schema.columns) if p not in gone])
+        names = [column.name for p, column in enumerate(self.schema.columns) if p not in gone] if gone else []
+        tally = self.tally.select(names) if gone else self.tally
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
         return replace(self, settings=settings, tally=tally)
 
@@ -298,15 +286,6 @@ class Model(ByValue):
             parts[:, :, list(block.columns)] = scores if scores.ndim == 3 else scores[:, :, None]
         return parts
 
-    def corrections(self, batch: Rows) -> Array:
-        """The offsets that are in the contributions, shape (n, K, D)."""
-        parts = np.zeros((batch.n_rows, self.n_classes, len(self.schema.columns)))
-        blocks = batch.rows(0, batch.n_rows).blocks if self.offsets else {}
-        for name, lookup in self.offsets.items():
-            x, columns = self.words.of_known(name, blocks[name].x), list(blocks[name].columns)
-            parts[:, :, columns] = lookup.added(parts[:, :, columns], x)
-        return parts
-
     def leave_one_out(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Leave-one-out log P(y | x), shape (n, K), of training rows."""
 
@@ -327,7 +306,8 @@ class Model(ByValue):
     def _own_prior_score_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
         """What the prior adds to the score (n,) of each row's own class without the row."""
         learned = own_log_prior(self.tally.class_weight, self.settings.prior_alpha, codes, weight)
-        return self._prior_score(learned if self.settings.prior == "empirical" else self.log_prior[codes], learned)
+        given = learned if self.settings.prior == "empirical" else self.log_prior[codes]
+        return self.settings.prior_score(given, learned)
 
     def contributions_without(self, part: Batch) -> Array:
         """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""
@@ -354,12 +334,12 @@ class Model(ByValue):
     def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
         """What scores the rows of a block, offsets included."""
         family, params = self.settings.families[name], self.scoring[name]
-        lookup = None if self._is_coded(name) else self.offsets.get(name)
+        lookup = self.offsets.get(name)
 
         def work(x: Matrix) -> Array:
             known = self.words.of_known(name, x)
             scores = mask_scores(x, getattr(family, verb)(params, known))
-            return scores if lookup is None else lookup.added(scores, known)
+            return scores if lookup is None or lookup.is_coded else lookup.added(scores, known)
 
         return work
 
@@ -396,15 +376,7 @@ class Model(ByValue):
     def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """Work on chunks of rows on all cores, join the results and warn of rows that every class forbids."""
         self.scoring, self.offsets, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
-        out, forbidden = by_chunks(batch, self.n_classes, n_jobs, work)
-        if forbidden:
-            warnings.warn(
-                f"{plural(forbidden, 'row')} had probability zero under every class and got the prior instead; "
-                "smoothing (alpha, var_smoothing) avoids it",
-                ForbiddenRowWarning,
-                stacklevel=4,
-            )
-        return out
+        return by_chunks(batch, self.n_classes, n_jobs, work)
 
     def with_prior(self, prior: Prior) -> Model:
         """Return the same evidence under another prior; no data is needed.

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix, columns_of
+from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.family import Family
 from tallybayes.core.schema import Column, Level, Schema, united
@@ -105,66 +106,54 @@ def averaged(mine: Mapping[str, Offset], theirs: Mapping[str, Offset], share: fl
 class Lookup:
     """The offsets of the columns of one block, ready to be added to the scores of its rows."""
 
-    columns: tuple[int, ...]  # places in the block
-    edges: tuple[Array, ...]  # of each column, where numbers are looked up
+    columns: NDArray[np.int64]  # (m,) places in the block
+    edges: Array  # of the bins of numbers, one column's after another's; none of codes
     start: NDArray[np.int64]  # (m + 1,) first cell of each column
-    table: Array  # (cells + m, K); the last cell of each column is for unseen values, and zero
+    table: Array  # (cells + m, K); the last of each column is for values without a cell: zero
+    is_coded: bool  # the table has the shape of the block's own
 
     @classmethod
     def of(
         cls, offsets: Mapping[str, Offset], columns: Sequence[Column], classes: Sequence[Level], coded: bool
     ) -> Self | None:
         """Those of a block of columns, or None; of codes for every column, so that the cells are those of its table."""
-        if not any(column.name in offsets for column in columns):
+        places = [j for j, column in enumerate(columns) if column.name in offsets]
+        if not places:
             return None
-        places, edges, tables = [], [], []
-        for j, column in enumerate(columns):
-            offset = offsets.get(column.name)
-            if offset is not None:
-                cells = column if coded else offset.cells
-                tables.append(offset.among(cells, classes))
-                edges.append(np.array(cells.edges or (), dtype=np.float64))
-            elif coded:
-                tables.append(np.zeros((column.n_cells, len(classes))))
-            if coded or offset is not None:
-                places.append(j)
-        none = np.zeros((1, len(classes)))
-        start = kernels.starts(np.array([len(table) + 1 for table in tables], dtype=np.int64))
-        return cls(tuple(places), tuple(edges), start, np.concatenate([part for t in tables for part in (t, none)]))
+        none, tables, edges = np.zeros((1, len(classes))), [], list[float]()
+        for column in columns if coded else [columns[j] for j in places]:
+            offset = offsets.get(column.name, Offset(Column(column.name, column.kind), tuple(classes), none))
+            cells = column if coded else offset.cells
+            tables.append(np.concatenate((offset.among(cells, classes), none)))
+            edges += () if coded else cells.edges or ()
+        start = kernels.starts(np.array([len(table) for table in tables], dtype=np.int64))
+        places = list(range(len(columns))) if coded else places
+        return cls(np.array(places, dtype=np.int64), np.array(edges), start, np.concatenate(tables), coded)
 
     def scores(self, x: Matrix) -> Array:
         """What the rows get (n, K)."""
-        return kernels.table_scores(self._codes(x), self.start, self.table)
+        if isinstance(x, Documents):
+            return kernels.table_scores(np.where(np.diff(x.start) > 0, 0, MISSING)[:, None], self.start, self.table)
+        if isinstance(x, Codes):
+            return kernels.table_scores(x.matrix[:, self.columns], self.start, self.table)
+        x = x.dense() if isinstance(x, Csr) else x
+        return kernels.bin_scores(x, self.columns, self.start, self.edges, self.table)
 
     def added(self, scores: Array, x: Matrix) -> Array:
         """Scores (n, K) of the block, or of each of its columns (n, K, d), and the offsets."""
         if scores.ndim == 2:
             return scores + self.scores(x)
-        codes = self._codes(x)
-        for i, j in enumerate(self.columns):
-            first, last = self.start[i], self.start[i + 1]
-            own = kernels.table_scores(codes[:, i : i + 1], np.array([0, last - first]), self.table[first:last])
-            scores[:, :, j] += own
+        for column in self.by_column():
+            scores[:, :, column.columns[0]] += column.scores(x)
         return scores
 
-    def by_column(self) -> Iterator[tuple[int, Array, Array]]:
-        """Of each column of numbers its place, the edges of its bins and their offsets (B, K)."""
-        for i, (j, edges) in enumerate(zip(self.columns, self.edges, strict=True)):
-            yield j, edges, self.table[self.start[i] : self.start[i + 1] - 1]
-
-    def _codes(self, x: Matrix) -> NDArray[Any]:
-        """The cell (n, m) of each value; −1 where there is none."""
-        if isinstance(x, Documents):
-            return np.where(np.diff(x.start) > 0, 0, MISSING)[:, None]
-        if isinstance(x, Codes):
-            return x.matrix if len(self.columns) == x.shape[1] else x.matrix[:, list(self.columns)]
-        if isinstance(x, Csr):
-            x = x.dense()
-        codes = np.empty((len(x), len(self.columns)), dtype=np.int32)
-        for i, (j, edges) in enumerate(zip(self.columns, self.edges, strict=True)):
-            values = columns_of(x, [j])[:, 0]  # type: ignore[index]
-            codes[:, i] = np.where(np.isnan(values), MISSING, np.searchsorted(edges, values, side="right"))
-        return codes
+    def by_column(self) -> Iterator[Lookup]:
+        """The same for each column alone."""
+        for i, (first, last) in enumerate(pairwise(self.start.tolist())):
+            edges = self.edges[first - 2 * i : last - 2 * i - 2]
+            yield Lookup(
+                self.columns[i : i + 1], edges, np.array([0, last - first]), self.table[first:last], self.is_coded
+            )
 
 
 # ------------------------------------------------------------------------------------------ those of a model

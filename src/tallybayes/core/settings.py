@@ -151,6 +151,14 @@ class Settings(ByValue):
             )
         return np.broadcast_to(quiet_log(prior), class_weight.shape)
 
+    def prior_score(self, log_prior: Array, learned: Array) -> Array:
+        """What the prior adds to the scores, from its log and that of the shares of the classes that were learned."""
+        if self.weights is None or self.prior == "none":
+            return log_prior
+        # The weight belongs to the mix that was learned; another prior replaces that mix and counts in full.
+        finite = np.where(np.isneginf(learned), 0.0, learned)
+        return np.ascontiguousarray(log_prior + (self.weights.prior - 1.0) * finite)
+
 
 def _all_words(lists: Sequence[Vocabulary | range]) -> Vocabulary | range:
     """The words of both sides; hashed words are the same numbers on both."""

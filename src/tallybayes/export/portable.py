@@ -151,8 +151,9 @@ def _terms(model: Model, block: str) -> Iterator[tuple[int, Term]]:
         if weights[j] != 0.0 or family.is_coded or (family.is_document and not family.is_correction):
             yield places[j], term
     if lookup is not None and not family.is_coded:  # those of codes are in the tables
-        for j, edges, scores in lookup.by_column():
-            yield places[j], ByBin(columns[j].name, edges, scores)
+        for one in lookup.by_column():
+            j = int(one.columns[0])
+            yield places[j], ByBin(columns[j].name, one.edges, one.table[:-1])
 
 
 def _words(model: Model, block: str, column: Column) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from tallybayes.core.schema import Column, Level
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
-from tallybayes.inspection.explain._values import shown, value_of
+from tallybayes.inspection.explain._values import corrections, shown, value_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
     tuple of Step
         Their logs add up to the log joint.
     """
-    evidence, offsets = model.contributions(batch)[0], model.corrections(batch)[0]
+    evidence, offsets = model.contributions(batch)[0], corrections(model, batch)
     weights = model.settings.weights
     ratios = tuple(_raised(str(p), 1.0 if weights is None else weights.prior) for p in prior_ratios(model))
     prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))

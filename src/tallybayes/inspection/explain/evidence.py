@@ -14,7 +14,7 @@ from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.errors import DataError
-from tallybayes.inspection.explain._values import difference, percent, shown, value_of
+from tallybayes.inspection.explain._values import corrections, difference, percent, shown, value_of
 from tallybayes.inspection.explain.words import Words, marked_html, words_of
 
 MOST_WORDS = 10  # of a text, that are listed
@@ -167,10 +167,10 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
         for block, text in model.texts.items()
         if values.get(text.name) is not None
     }
-    offsets = model.corrections(batch)[0]
+    offsets = corrections(model, batch)
+    odds = dict(zip(model.schema.names, (offsets[best] - offsets[other]).tolist(), strict=True))
     found = strongest(model.schema, values, parts[best], parts[other], words)
-    corrections = dict(zip(model.schema.names, (offsets[best] - offsets[other]).tolist(), strict=True))
-    evidence = tuple(replace(e, correction=corrections[e.column]) for e in found)
+    evidence = tuple(replace(e, correction=odds[e.column]) for e in found)
     prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
