@@ -48,12 +48,12 @@ def print_means(names: list[str], found: Found, ours: str) -> None:
 def print_marks(names: list[str], found: Found, ours: str) -> None:
     """The marks that the means of the default have to meet; they mean nothing over a few tables."""
     mean = np.mean([found[ours][name].figures for name in names], axis=0)
-    print()
+    print(f"\n# {ours}, means of {len(names)} tables (bootstrap over tables)")
     for figure, (mark, sign) in MARKS.items():
         value, sort = mean[FIGURES.index(figure)], "≤" if sign > 0 else "≥"
         met = "met" if sign * value <= sign * mark else "missed"
         low, high = interval([found[ours][name].figures[FIGURES.index(figure)] for name in names])
-        print(f"# {figure} {value:.4f} (bootstrap over tables {low:.4f} to {high:.4f}), mark {sort} {mark}: {met}")
+        print(f"# {figure} {value:.4f} ({low:.4f} to {high:.4f}), mark {sort} {mark}: {met}")
     below = [peer for peer, of in found.items() if peer != ours and _gap(names, found[ours], of, 1) > 0]
     print(f"# log loss above that of: {', '.join(below) or 'none'} (over the tables that both have)")
 
@@ -88,8 +88,6 @@ def losses(names: list[str], ours: dict[str, Scores], theirs: dict[str, Scores])
     """
     worse = []
     for name in names:
-        if name not in ours or name not in theirs:
-            continue
         mine, other = ours[name].right.astype(float), theirs[name].right.astype(float)
         gap = other.mean() - mine.mean()
         paired = len(mine) == len(other)

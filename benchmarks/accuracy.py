@@ -133,13 +133,15 @@ def report(names: list[str], found: Found, options: argparse.Namespace) -> None:
     print()
     print_means(names, tested, OURS if OURS in tested else next(iter(tested)))
     print_ranks(names, tested)
-    stopped = [f"{peer} on {name} ({of[name].folds})" for peer, of in tested.items() for name in of if of[name].folds]
+    some = [(who, name, of[name].folds) for who, of in tested.items() for name in names if name in of]
+    stopped = [f"{who} on {name} ({folds})" for who, name, folds in some if folds]
     print(f"# figures of fewer folds: {', '.join(stopped) or 'none'}")
     if OURS in tested:
         print_marks([name for name in names if name in tested[OURS]], tested, OURS)
         before = {"before": read_scores([options.before])[OURS]} if options.before else {}
         for title, theirs in {TEXTBOOK: tested.get(TEXTBOOK, {}), **before}.items():
-            worse = losses(names, tested[OURS], theirs)
-            print(f"# more than 0.5 points below {title}: {', '.join(worse) or 'none'} ({len(theirs)} tables)")
+            both = [name for name in names if name in tested[OURS] and name in theirs]
+            worse = losses(both, tested[OURS], theirs)
+            print(f"# more than 0.5 points below {title}: {', '.join(worse) or 'none'} (of {len(both)} tables)")
     pictured = {who: [of[name].figures for name in names if name in of] for who, of in tested.items()}
     draw(pictured, options.picture, OURS)
