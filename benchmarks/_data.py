@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,33 @@ def _tokens(share: Any, distinct: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if (1 - np.exp(-middle * share)).sum() < distinct else (low, middle)
     return low
+
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))  # that win
+
+
+@cache
+def tic_tac_toe() -> Labelled:
+    """The 958 boards at which a game ends when x moves first: cells "x", "o" or "b" (blank), and whether x has won."""
+    ended: set[str] = set()
+    boards = {"b" * 9}
+    for move in range(9):
+        player = "xo"[move % 2]
+        played = {b[:i] + player + b[i + 1 :] for b in boards for i in range(9) if b[i] == "b"}
+        won = {board for board in played if _wins(board, player)}
+        ended |= won
+        boards = played - won
+    ends = sorted(ended | boards)  # the boards that are left are full
+    y = ["x wins" if _wins(board, "x") else "x does not win" for board in ends]
+    return np.array([list(board) for board in ends], dtype=object), np.array(y, dtype=object)
+
+
+def _wins(board: str, player: str) -> bool:
+    return any(all(board[i] == player for i in cells) for cells in LINES)
+
+
+def parity(n: int = 1000, seed: int = 0) -> Labelled:
+    """Three fair bits, and whether an odd number of them is 1: any two of them say nothing about the class."""
+    bits = np.random.default_rng(seed).integers(2, size=(n, 3))
+    y = np.where(bits.sum(axis=1) % 2, "odd", "even")
+    return bits.astype(str).astype(object), y.astype(object)
