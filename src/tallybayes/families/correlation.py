@@ -9,8 +9,9 @@ that within all classes, W: Σ_k = (n_k C_k + νD W) / (n_k + νD). A row that l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,8 +30,8 @@ GROUP = 16  # factors that are multiplied before the logarithm of their product 
 CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
 
 
-def together(columns: Sequence[Column]) -> Column:
-    """The block of several numeric columns.
+def together(columns: Sequence[Column], taken: Collection[str] = ()) -> Column:
+    """The block of several numeric columns, under a name that is not taken.
 
     Examples
     --------
@@ -39,7 +40,8 @@ def together(columns: Sequence[Column]) -> Column:
     """
     names = [column.name for column in columns]
     parts = tuple(Column(name, "numeric") for name in names)
-    return Column(f"{few_of(names)} together", "block", parts=parts, reason="numbers that vary together")
+    called = next(name for word in count() if (name := f"{few_of(names)} {'taken ' * word}together") not in taken)
+    return Column(called, "block", parts=parts, reason="numbers that vary together")
 
 
 def standardised(x: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
