@@ -17,7 +17,7 @@ from tallybayes.inspection.explain.by_hand import steps
 from tests.blocks import with_block
 
 NUMBERS = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
-NAME = "bill_length_mm, bill_depth_mm and 2 more together"
+NAME = "bill_depth_mm, bill_length_mm and 2 more together"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_it_is_one_line_of_an_explanation(fitted, table):
     row = row_of(table, 7)
     found = fitted.explain(row)
     line = next(each for each in found.evidence if each.column == NAME)
-    assert line.what == f"{NAME} = 39.2, 19.6 and 2 more"
+    assert line.what == f"{NAME} = 19.6, 39.2 and 2 more"
     assert found.prior + sum(each.log_odds for each in found.evidence) == pytest.approx(found.total)
     lacking = fitted.explain({**row, "body_mass_g": None})
     assert next(each for each in lacking.evidence if each.column == NAME).log_odds == 0.0

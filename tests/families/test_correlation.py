@@ -111,6 +111,16 @@ def test_units_do_not_matter():
     assert_allclose(extreme.log_prob(params, x * (1e300, 1e-300, 1.0)), scores[0], atol=1e-9)
 
 
+def test_units_are_those_of_the_rows_in_any_order_and_by_weight():
+    x, _ = rows()
+    x[3, 1] = np.nan
+    assert standardised(x) == standardised(x[::-1])
+    assert standardised(np.concatenate((x, x[:5]))) == standardised(x, np.where(np.arange(60) < 5, 2.0, 1.0))
+    assert standardised(x[:50]) == standardised(x, (np.arange(60) < 50).astype(float))
+    centre, scale = standardised(x)
+    assert_allclose((centre, scale), (np.nanmean(x, axis=0), np.nanstd(x, axis=0)), rtol=1e-12)
+
+
 def test_what_is_far_out_is_clipped():
     family, _, params = fitted(*rows())
     far = family.log_prob(params, np.array([[1e9, 0.0, 0.0], [1e300, 0.0, 0.0]]))

@@ -33,38 +33,40 @@ CLEAR = 1e-3  # share of a determinant that must stay without a row; below it th
 
 
 def together(columns: Sequence[Column], taken: Collection[str] = ()) -> Column:
-    """The block of several numeric columns, under a name that is not taken.
+    """The block of several numeric columns, in the order of their names, under a name that is not taken.
 
     Examples
     --------
     >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
-    Column(length, width and height together: block)
+    Column(height, length and width together: block)
     """
-    names = [column.name for column in columns]
+    names = sorted(column.name for column in columns)
     parts = tuple(Column(name, "numeric") for name in names)
     called = next(name for word in count() if (name := f"{few_of(names)} {'taken ' * word}together") not in taken)
     return Column(called, "block", parts=parts, reason="numbers that vary together")
 
 
-def standardised(x: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The mean and the standard deviation of each column, over its finite values.
+def standardised(x: Array, weight: Array | None = None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and the standard deviation of each column, over its finite values; the order of the rows is irrelevant.
 
     Examples
     --------
     >>> standardised(np.array([[1.0, 5e10], [3.0, np.nan], [5.0, 1e10]]))
     ((3.0, 30000000000.0), (1.632993161855452, 20000000000.0))
     """
-    found = [_mean_and_deviation(column[np.isfinite(column)]) for column in np.asarray(x, dtype=np.float64).T]
+    x = np.asarray(x, dtype=np.float64)
+    weight = np.ones(len(x)) if weight is None else weight
+    known = np.isfinite(x) & (weight > 0)[:, None]
+    found = [_mean_and_deviation(x[seen, j], weight[seen]) for j, seen in enumerate(known.T)]
     return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
 
 
-def _mean_and_deviation(values: Array) -> tuple[float, float]:
-    largest = float(np.abs(values).max(initial=0.0))
-    unit = 2.0 ** math.frexp(largest)[1] if largest else 1.0  # squares neither overflow nor vanish in it, and no
-    unit = unit if math.isfinite(unit) else 2.0**1023  # digit is lost
-    scaled = values / unit
-    mean = math.fsum(scaled) / max(len(values), 1)
-    variance = math.fsum((scaled - mean) ** 2) / max(len(values), 1)
+def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
+    # A power of two as the unit: squares neither overflow nor vanish in it, and no digit is lost.
+    unit = 2.0 ** (math.frexp(float(np.abs(values).max(initial=0.0)))[1] - 1)
+    scaled, total = values / unit, math.fsum(weight.tolist()) or 1.0
+    mean = math.fsum((weight * scaled).tolist()) / total
+    variance = math.fsum((weight * (scaled - mean) ** 2).tolist()) / total
     return mean * unit, math.sqrt(variance) * unit
 
 
