@@ -25,7 +25,7 @@ def with_block(estimator, table, y, names, weight=0.7, shrinkage=8.0):
 def block_added(model, table, y, names, weight=0.7, shrinkage=8.0):
     column = together([c for c in model.schema.columns if c.name in names])
     schema = replace(model.schema, columns=(*model.schema.columns, column))
-    x = np.column_stack([table.columns[name].numbers(0, table.n_rows) for name in names])
+    x = np.column_stack([table.columns[part.name].numbers(0, table.n_rows) for part in column.parts])
     families = {"correlation": Correlation(*standardised(x), shrinkage)}
     labels = Labels.hard(np.array([schema.classes.index(label) for label in y], np.int32))
     found = count(TableBatch(schema, table, {"correlation": [len(schema.columns) - 1]}, labels), families)

@@ -15,9 +15,9 @@ from tallybayes.core.schema import Column, Schema
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.core.tally import count
 from tallybayes.data.tables import TableBatch, read_table
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import DataError, SchemaError, SettingError
 from tallybayes.families import Correlation
-from tallybayes.families.correlation import standardised
+from tallybayes.families.correlation import standardised, together
 
 NAMES = ("a", "b", "c")
 SCHEMA = Schema(
@@ -111,6 +111,16 @@ def test_units_do_not_matter():
     assert_allclose(extreme.log_prob(params, x * (1e300, 1e-300, 1.0)), scores[0], atol=1e-9)
 
 
+def test_units_are_those_of_the_rows_in_any_order_and_by_weight():
+    x, _ = rows()
+    x[3, 1] = np.nan
+    assert standardised(x) == standardised(x[::-1])
+    assert standardised(np.concatenate((x, x[:5]))) == standardised(x, np.where(np.arange(60) < 5, 2.0, 1.0))
+    assert standardised(x[:50]) == standardised(x, (np.arange(60) < 50).astype(float))
+    centre, scale = standardised(x)
+    assert_allclose((centre, scale), (np.nanmean(x, axis=0), np.nanstd(x, axis=0)), rtol=1e-12)
+
+
 def test_what_is_far_out_is_clipped():
     family, _, params = fitted(*rows())
     far = family.log_prob(params, np.array([[1e9, 0.0, 0.0], [1e300, 0.0, 0.0]]))
@@ -171,6 +181,30 @@ def test_models_of_other_units_do_not_add():
     x, labels = rows()
     with pytest.raises(SettingError, match="read their columns differently"):
         model_of(x, labels)[0] + model_of(2 * x, labels)[0]
+
+
+@pytest.mark.parametrize("settings", [((0.0,), ()), ((0.0,), (0.0,)), ((np.nan,), (1.0,)), ((0.0,), (1.0,), 0.0)])
+def test_units_that_are_none_are_refused(settings):
+    with pytest.raises(SettingError, match="above 0"):
+        Correlation(*settings)
+
+
+def test_units_of_other_columns_are_refused():
+    x, labels = rows()
+    family = Correlation(*standardised(x[:, :2]))
+    with pytest.raises(SettingError, match="units of 2 numbers for a block of 3"):
+        family.estimate(Correlation().tally(x, labels, 2))
+
+
+@pytest.mark.parametrize("parts", [None, (), (Column("a", "text"),), (Column("a", "numeric", edges=(1.0,)),)])
+def test_a_block_is_made_of_numbers(parts):
+    with pytest.raises(SchemaError, match="cannot be made of"):
+        Schema((Column("all", "block", parts=parts),), ("no", "yes")).check()
+
+
+def test_a_name_is_not_taken_twice():
+    columns = [Column(name, "numeric") for name in NAMES]
+    assert together(columns, {"a, b and c together"}).name == "a, b and c taken together"
 
 
 def test_a_block_stays_where_all_of_its_columns_do():

@@ -10,6 +10,9 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.data.engines import Lazy, count_lazy
+from tallybayes.data.opening import open_source
+from tallybayes.data.tables import read_table
+from tests.blocks import block_added
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
 pytestmark = pytest.mark.filterwarnings(  # of the engines
@@ -97,6 +100,26 @@ def test_bins_and_pairs_are_counted_in_the_engine(engines, name):
     assert {"kernel", "pair"} <= set(places)
     found = count_lazy(Lazy.of(engines[name]), model.schema_, places, model.model_.settings.families, "label", None)
     same(found, model.tally_, 1e-9)
+
+
+@pytest.fixture(scope="module")
+def with_block(frame):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = NaiveBayes(classical=True, drop=["worth"]).fit(frame, target="label").model_
+    return block_added(plain, read_table(frame), frame["label"].to_list(), ("far", "i16", "size"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_that_vary_together_are_counted_wherever_the_rows_are(engines, with_block, name):
+    source, model = open_source(engines[name], "label"), with_block
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        schema = source.grown(model.schema)
+    places = {"correlation": model.tally.places["correlation"]}
+    found = source.count(schema, places, model.settings.families).blocks["correlation"].summary
+    for field, values in model.tally.blocks["correlation"].summary.arrays().items():
+        np.testing.assert_allclose(found.arrays()[field], values, rtol=0 if field == "weight" else 1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if name in LAZY])

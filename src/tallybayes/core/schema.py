@@ -304,7 +304,13 @@ def _check_column(column: Column) -> None:
             raise SchemaError(f"column {column.name!r} has other words than its hash gives")
     elif not isinstance(column.levels, Vocabulary) or not column.levels.is_sound():
         raise SchemaError(f"the words of column {column.name!r} are not in order")
-    for part in (column, *(column.parts or ())):
+    parts, numbers = column.parts or (), ("numeric", None, None, None)
+    fits = len(parts) == (2 if column.kind == "pair" else 0)
+    if column.kind == "block":
+        fits = len(parts) > 0 and all((p.kind, p.levels, p.edges, p.parts) == numbers for p in parts)
+    if not fits:
+        raise SchemaError(f"column {column.name!r} is made of columns that it cannot be made of")
+    for part in (column, *parts):
         levels = part.levels
         if not isinstance(levels, range | Vocabulary | None) and len(set(levels)) < len(levels):
             raise SchemaError(f"column {column.name!r} has a level twice")

@@ -9,8 +9,10 @@ that within all classes, W: Σ_k = (n_k C_k + νD W) / (n_k + νD). A row that l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,48 +21,52 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
-from tallybayes.core.schema import Column, Kind, few_of
+from tallybayes.core.schema import Column, Kind, few_of, plural
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
-from tallybayes.errors import NotAvailableError
+from tallybayes.errors import NotAvailableError, SettingError
 
 RIDGE = 1e-3  # variance that the matrix within all classes has in every direction besides its own
-SLICE = 1 << 18  # numbers worked on at a time, so that they stay in the cache
+SLICE = 1 << 16  # numbers worked on at a time, so that they stay in the cache
+PRODUCTS = 1 << 19  # of a matrix and such numbers, for which a BLAS starts no threads that get in the way of ours
 GROUP = 16  # factors that are multiplied before the logarithm of their product is taken: no product overflows
 CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
 
 
-def together(columns: Sequence[Column]) -> Column:
-    """The block of several numeric columns.
+def together(columns: Sequence[Column], taken: Collection[str] = ()) -> Column:
+    """The block of several numeric columns, in the order of their names, under a name that is not taken.
 
     Examples
     --------
     >>> together([Column(name, "numeric") for name in ("length", "width", "height")])
-    Column(length, width and height together: block)
+    Column(height, length and width together: block)
     """
-    names = [column.name for column in columns]
+    names = sorted(column.name for column in columns)
     parts = tuple(Column(name, "numeric") for name in names)
-    return Column(f"{few_of(names)} together", "block", parts=parts, reason="numbers that vary together")
+    called = next(name for word in count() if (name := f"{few_of(names)} {'taken ' * word}together") not in taken)
+    return Column(called, "block", parts=parts, reason="numbers that vary together")
 
 
-def standardised(x: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The mean and the standard deviation of each column, over its finite values.
+def standardised(x: Array, weight: Array | None = None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and the standard deviation of each column, over its finite values; the order of the rows is irrelevant.
 
     Examples
     --------
     >>> standardised(np.array([[1.0, 5e10], [3.0, np.nan], [5.0, 1e10]]))
     ((3.0, 30000000000.0), (1.632993161855452, 20000000000.0))
     """
-    found = [_mean_and_deviation(column[np.isfinite(column)]) for column in np.asarray(x, dtype=np.float64).T]
+    x = np.asarray(x, dtype=np.float64)
+    weight = np.ones(len(x)) if weight is None else weight
+    known = np.isfinite(x) & (weight > 0)[:, None]
+    found = [_mean_and_deviation(x[seen, j], weight[seen]) for j, seen in enumerate(known.T)]
     return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
 
 
-def _mean_and_deviation(values: Array) -> tuple[float, float]:
-    largest = float(np.abs(values).max(initial=0.0))
-    unit = 2.0 ** math.frexp(largest)[1] if largest else 1.0  # squares neither overflow nor vanish in it, and no
-    unit = unit if math.isfinite(unit) else 2.0**1023  # digit is lost
-    scaled = values / unit
-    mean = math.fsum(scaled) / max(len(values), 1)
-    variance = math.fsum((scaled - mean) ** 2) / max(len(values), 1)
+def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
+    # A power of two as the unit: squares neither overflow nor vanish in it, and no digit is lost.
+    unit = 2.0 ** (math.frexp(float(np.abs(values).max(initial=0.0)))[1] - 1)
+    scaled, total = values / unit, math.fsum(weight.tolist()) or 1.0
+    mean = math.fsum((weight * scaled).tolist()) / total
+    variance = math.fsum((weight * (scaled - mean) ** 2).tolist()) / total
     return mean * unit, math.sqrt(variance) * unit
 
 
@@ -76,17 +82,17 @@ class Students:
         """The same with a weight (1,) on the evidence."""
         return replace(self, power=self.power * float(weights[0]))
 
-    @property
+    @cached_property
     def axes(self) -> Array:
         """What turns deviations into independent ones of spread one, shape (K, d, d): the last axis is the column."""
         return np.tril(np.linalg.inv(np.linalg.cholesky(self.matrix)))
 
-    @property
+    @cached_property
     def precision(self) -> Array:
         """One over the squared scale (K, d) of each number alone."""
         return np.asarray(1.0 / np.einsum("kii->ki", self.matrix))
 
-    @property
+    @cached_property
     def log_norm(self) -> Array:
         """Log (K,) of the norm of the numbers together over the product of those of each alone."""
         alone, together = np.log(self.precision).sum(axis=1), np.linalg.slogdet(self.matrix)[1]
@@ -132,8 +138,13 @@ class Correlation(Family):
     is_document: ClassVar[bool] = True
     counts_by: ClassVar[frozenset[str]] = frozenset({"centre", "scale"})
 
+    def __post_init__(self) -> None:
+        units = np.array([self.centre, self.scale]) if len(self.centre) == len(self.scale) else np.full((2, 1), np.nan)
+        if not (np.isfinite(units).all() and (units[1] > 0).all() and self.shrinkage > 0):
+            raise SettingError("each number needs a centre and a scale above 0, and shrinkage must be above 0")
+
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
-        found, step = nothing(n_classes, x.shape[1]), max(1, SLICE // max(x.shape[1], 1))
+        found, step = nothing(n_classes, x.shape[1]), _step(x.shape[1])
         for first in range(0, len(x), step):
             z, these = self._standard(x[first : first + step], first), labels.rows(first, first + step)
             complete = np.flatnonzero(~np.isnan(z).any(axis=1))
@@ -145,25 +156,26 @@ class Correlation(Family):
     def estimate(self, summary: Scatter) -> Students:
         weight, product = summary.weight[:, 0, 0], summary.product
         d = product.shape[1]
+        if len(self.centre) not in (0, d):
+            raise SettingError(f"there are units of {plural(len(self.centre), 'number')} for a block of {d}")
         within = summary.pooled() + RIDGE * np.eye(d)
         mean = np.where(weight[:, None] > 0, summary.mean[:, :, 0], summary.columns().merged().mean)
-        if math.isinf(self.shrinkage):
-            return Students(mean, np.broadcast_to(within, product.shape))
         rows = self.shrinkage * d
-        return Students(mean, (product + rows * within) / (weight + rows)[:, None, None])
+        matrix = (product + rows * within) / (weight + rows)[:, None, None] if math.isfinite(rows) else within
+        params = Students(mean, np.broadcast_to(matrix, product.shape))
+        params.axes  # noqa: B018  what has no root is an error now, not at the first prediction
+        return params
 
     def log_prob(self, params: Students, x: NDArray[Any]) -> Array:
         (n_classes, d), axes, precision = params.mean.shape, params.axes, params.precision
-        out = np.zeros((len(x), n_classes))
-        flat, centre = axes.reshape(-1, d), np.einsum("kij,kj->ki", axes, params.mean).reshape(-1, 1)
-        step = max(64, SLICE // (n_classes * max(d, 1)))
+        out, step = np.zeros((len(x), n_classes)), _step(d)
         for first in range(0, len(x), step):
             z = self._standard(x[first : first + step], first).T
-            along = flat @ z - centre
-            far = np.square(along, out=along).reshape(n_classes, d, -1).sum(axis=1)
             score = out[first : first + step]
             for k in range(n_classes):
-                score[:, k] = _together(far[k], (z - params.mean[k, :, None]) ** 2 * precision[k, :, None], d)
+                u = z - params.mean[k, :, None]
+                far = np.square(axes[k] @ u).sum(axis=0)
+                score[:, k] = _together(far, np.square(u, out=u) * precision[k, :, None], d)
             score += params.log_norm
             score[np.isnan(z).any(axis=0)] = 0.0
         return out * params.power
@@ -178,7 +190,7 @@ class Correlation(Family):
         complete = ~np.isnan(z).any(axis=1)
         for weight in np.unique(labels.weight[complete]):  # rows of one weight leave the same matrices behind
             rows = np.flatnonzero(complete & (labels.weight == weight))
-            step = max(64, SLICE // max(z.shape[1], 1))
+            step = _step(z.shape[1])
             for first in range(0, len(rows), step):
                 some = rows[first : first + step]
                 out[some] = self._without(summary, z[some], labels.codes[some], float(weight))
@@ -240,6 +252,11 @@ class Correlation(Family):
         names = tuple(part.name for part in columns[0].inputs)
         axes = params.axes.transpose(0, 2, 1)
         yield 0, Together(names, centre, scale, params.mean, axes, params.precision, params.log_norm, params.power)
+
+
+def _step(d: int) -> int:
+    """Rows worked on at a time."""
+    return max(64, min(SLICE // max(d, 1), PRODUCTS // max(d * d, 1)))
 
 
 def _together(far: Array, square: Array, d: int) -> Array:

@@ -160,12 +160,13 @@ def _block(read: Reading, batch: TableBatch, rows: HeldOut, names: Sequence[str]
     if len(numbers) > MOST_NUMBERS:
         says = dict(zip(names, rows.single_losses().tolist(), strict=True))
         numbers = sorted(sorted(numbers, key=lambda c: (says[c.name], c.name))[:MOST_NUMBERS], key=lambda c: c.name)
-    numbers.sort(key=lambda c: c.name)
     if len(numbers) < 2:
         return None
-    centre, scale = standardised(np.stack([values[c.name] for c in numbers], axis=1))
-    schema = Schema((together(numbers),), read.model.schema.classes)
-    families = {Correlation.name: Correlation(centre, scale)}
+    assert batch.labels is not None
+    column = together(numbers, read.model.schema.names)
+    parts = np.stack([values[part.name] for part in column.parts or ()], axis=1)
+    families = {Correlation.name: Correlation(*standardised(parts, batch.labels.weight))}
+    schema = Schema((column,), read.model.schema.classes)
     tally = count(replace(batch, schema=schema, places={Correlation.name: [0]}), families, options.n_jobs)
     return Model(replace(read.model.settings, families=families), tally)
 

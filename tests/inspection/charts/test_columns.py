@@ -88,6 +88,15 @@ def test_rows_give_histograms_by_class() -> None:
     assert inside.mean() > 0.95
 
 
+@pytest.mark.parametrize("numeric", [name for name, family in numeric_families().items() if family.least == 0])
+def test_curves_beside_rows_begin_where_the_numbers_can(numeric: str) -> None:
+    columns = {"wait": RNG.exponential(np.repeat([1.0, 2.0], 200))}
+    model = NaiveBayes(numeric=numeric, weights=None, pairs=0).fit(columns, LABELS)
+    shape = picture(model, "wait", (columns, LABELS)).shape
+    assert shape.points[0] >= 0
+    assert np.isfinite(shape.density).all()
+
+
 def test_counts_in_bins_are_their_own_histogram() -> None:
     model = NaiveBayes(numeric="binned", weights=None, pairs=0).fit(NUMBERS, LABELS)
     edges, height = picture(model, "far").shape.histogram

@@ -39,6 +39,7 @@ def numbers_of(
             low, high = _reach(numbers, low, high)
         flat = ~(high > low)
         low, high = np.where(flat, low - 1.0, low), np.where(flat, high + 1.0, high)
+        low = np.maximum(low, family.least)  # of numbers that a family cannot hold there is no density
         histograms = (_histogram(batch, numbers, j, model.n_classes, float(low[j]), float(high[j])) for j in places)
         shapes = _curves(family, params, places, low, high, histograms)
     for j, shape in zip(places, shapes, strict=True):

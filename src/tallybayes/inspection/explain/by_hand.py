@@ -69,7 +69,7 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
 
 def _raised(factor: str, weight: float) -> str:
     """A factor to the power of its weight, as it is written."""
-    return factor if weight == 1.0 else f"{f'({factor})' if '/' in factor else factor}^{weight:.3g}"
+    return factor if weight == 1.0 else f"{f'({factor})' if {*factor} & {*'/^'} else factor}^{weight:.3g}"
 
 
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:
