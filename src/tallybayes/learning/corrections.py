@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels
+from tallybayes.core import fitting
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.schema import Column
-from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.learning.lbfgs import minimise
 
 COSINES = 8
 WIDEST = 3.0  # standard scores are clipped there
@@ -41,11 +39,6 @@ class Cells:
         first = np.cumsum([0, *(column.n_cells for column in columns)])[:-1]
         cell = np.where(codes < 0, -1, codes + first).astype(np.int32)
         return cls(columns, np.ascontiguousarray(cell), shapes)
-
-    @property
-    def ends(self) -> NDArray[np.intp]:
-        """Where the cells of each column but the last end."""
-        return np.cumsum([column.n_cells for column in self.columns], dtype=np.intp)[:-1]
 
     @property
     def sizes(self) -> list[int]:
@@ -72,15 +65,14 @@ class Cells:
         parts = np.split(coefficients, np.cumsum(self.sizes)[:-1])
         return [part if s is None else s @ part for s, part in zip(self.shapes, parts, strict=True)]
 
-    def table(self, coefficients: Array) -> Array:
-        """The same of all columns."""
-        return np.ascontiguousarray(np.concatenate(self.tables(coefficients)))
-
-    def collected(self, cells: Array, squared: bool = False) -> Array:
-        """A derivative by the coefficients (P, K) from one by the cells; ``squared`` for a diagonal of second ones."""
-        shapes = [s if s is None or not squared else s**2 for s in self.shapes]
-        own = np.split(cells, self.ends)
-        return np.concatenate([part if s is None else s.T @ part for s, part in zip(shapes, own, strict=True)])
+    def described(self) -> fitting.Shapes:
+        """The same for the kernel."""
+        smooth = [s for s in self.shapes if s is not None]
+        ends = np.cumsum([0, *(s.size for s in smooth)], dtype=np.int64).tolist()
+        start = np.array([-1 if s is None else ends.pop(0) for s in self.shapes], dtype=np.int64)
+        cells = np.cumsum([0, *(column.n_cells for column in self.columns)], dtype=np.int64)
+        values = np.concatenate([np.empty(0), *(s.ravel() for s in smooth)])
+        return fitting.Shapes(cells, np.cumsum([0, *self.sizes], dtype=np.int64), values, start)
 
 
 def smooth_shape(weight: Array, centre: Array) -> Array:
@@ -101,55 +93,27 @@ class Regression:
     cells: Cells
     base: Array  # (n, K) scores without them, of models that have not seen the row
     labels: Labels
-    n_jobs: int | None = None
 
     def take(self, rows: Any) -> Regression:
         """Some of the rows."""
         return replace(self, cells=self.cells.take(rows), base=self.base[rows], labels=self.labels.take(rows))
 
+    def without(self, rows: NDArray[np.bool_]) -> Regression:
+        """The same rows, some of which count for nothing."""
+        return replace(self, labels=replace(self.labels, weight=np.where(rows, 0.0, self.labels.weight)))
+
     def fitted(self, strength: float, start: Array | None = None) -> Array:
         """The coefficients (P, K) under a penalty λ."""
-        n_classes, penalty = self.base.shape[1], strength * self.cells.penalty()[:, None]
-        start = np.zeros((len(penalty), n_classes)) if start is None else start
-        scale = 1.0 / np.sqrt(self._curvature() + penalty)
-
-        def objective(at: Array) -> tuple[float, Array]:
-            coefficients = at.reshape(scale.shape) * scale
-            loss, slope = self._loss(coefficients)
-            loss += 0.5 * float((penalty * coefficients**2).sum())
-            return loss, ((self.cells.collected(slope) + penalty * coefficients) * scale).ravel()
-
+        penalty = strength * self.cells.penalty()
+        found = np.zeros((len(penalty), self.base.shape[1])) if start is None else start.copy()
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
-        return minimise(objective, (start / scale).ravel(), tolerance).reshape(scale.shape) * scale
+        fitting.fit_corrections(
+            self.cells.cell, self.base, self.labels, self.cells.described(), penalty, found, tolerance
+        )
+        return found
 
     def scores(self, coefficients: Array) -> Array:
         """Scores (n, K) with the corrections."""
-        table = np.concatenate((self.cells.table(coefficients), np.zeros((1, self.base.shape[1]))))
         scores = self.base.copy()
-        for column in self.cells.cell.T:
-            scores += table[column]  # no cell is the last row
+        fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
         return scores
-
-    def _loss(self, coefficients: Array) -> tuple[float, Array]:
-        """The loss and its slope in the corrections of the cells."""
-        n, table = len(self.base), self.cells.table(coefficients)
-        threads = threads_for(n * self.base.shape[1] * len(self.cells.columns), self.n_jobs)
-
-        def part(first: int, last: int) -> tuple[float, Array]:
-            return kernels.correction_loss(self.cells.cell, self.base, self.labels, (first, last), table)
-
-        found = list(map_rows(part, n, max(1, -(-n // threads)), threads))
-        return sum(loss for loss, _ in found), np.sum([slope for _, slope in found], axis=0)
-
-    def _curvature(self) -> Array:
-        """The diagonal (P, K) of the second derivative at no correction."""
-        p = np.exp(self.base - self.base.max(axis=1)[:, None])
-        p /= p.sum(axis=1)[:, None]
-        p *= (1.0 - p) * self.labels.weight[:, None]
-        n_cells, found = sum(column.n_cells for column in self.cells.columns), []
-        for k in range(p.shape[1]):
-            sums = np.zeros(n_cells + 1)
-            for column in self.cells.cell.T:
-                sums += np.bincount(column + 1, p[:, k], n_cells + 1)
-            found.append(sums[1:])
-        return self.cells.collected(np.stack(found, axis=1), squared=True)
