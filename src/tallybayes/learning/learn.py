@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, MatrixSource, Places, Source, TableSource
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
-from tallybayes.errors import ColumnWarning, DataError
+from tallybayes.errors import ColumnWarning, DataError, NotAvailableError
 from tallybayes.learning.folds import N_FOLDS, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -229,7 +230,8 @@ def _judged(model: Model, source: Source, options: Options) -> Model:
 def _held_out(model: Model, rows: Rows, options: Options) -> tuple[Array, str, int]:
     """Log posteriors (n, K) of rows by models that they had no part in, how these were made, and in how many folds."""
     if model.provenance.guessed or not model.is_chosen or rows.n_rows < 2:
-        return model.leave_one_out(rows, options.n_jobs), leave_one_out_of(model), 0
+        with suppress(NotAvailableError):  # of words that are weighted by how rare they are in all texts
+            return model.leave_one_out(rows, options.n_jobs), leave_one_out_of(model), 0
     n_folds = min(N_FOLDS, rows.n_rows)
     return refitted_folds(rows, learned_again(model, options), dealt(rows, n_folds)), method_of(n_folds), n_folds
 
