@@ -298,11 +298,10 @@ class Fitted(ClassifierMixin, BaseEstimator):
         X, y, sample_weight
             Labelled rows; a table whose labels were a column when it was learned may be passed without y.
         method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
-            Leave out each training row in turn, one of so many folds, or the folds that an array numbers: exact and
-            without refitting for textbook models. Where settings were chosen from rows, folds are learned anew, while
-            leave-one-out keeps the choices, flatters and warns. "test" scores the rows as they are. "auto" does that,
-            too, unless they are all those that were learned: then it gives the stored figures, five folds, or
-            leave-one-out of a textbook model. `Evaluation.method` shows which.
+            Leave out each training row, each of so many folds, or the folds that an array numbers: exact and without
+            refitting for textbook models; otherwise folds are learned anew, and leave-one-out keeps what was chosen
+            from rows, flatters and warns. "test" scores the rows as they are; so does "auto", unless they are all those
+            that were learned: these give the stored figures, five folds, or leave-one-out of a textbook model.
         seed : int, default=0
             Which folds; they follow from what the rows hold, not from their order.
 
