@@ -391,3 +391,11 @@ def test_damaged_figures_are_refused(tmp_path: Path, change: dict[str, Any]) -> 
     whole = content(json.loads(header))
     whole["model"]["provenance"]["evaluation"].update(change)
     refused(joined(with_content(json.loads(header), whole), rest), tmp_path)
+
+
+@pytest.mark.parametrize("options", [{"shell": "rm"}, {"numeric": "magic"}, {"pairs": -1}], ids=str)
+def test_options_that_there_are_not_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0, 3.0]}, ["no", "yes", "yes"]).model_
+    storage.write(replace(model, provenance=replace(model.provenance, options=options)), tmp_path / "m.tally")
+    with pytest.raises(ModelFileError, match="its options cannot be used"):
+        storage.read(tmp_path / "m.tally")
