@@ -138,9 +138,7 @@ class Model(ByValue):
     @property
     def is_chosen(self) -> bool:
         """Whether settings were chosen from the rows: then leaving a row out of the counts leaves it in the choices."""
-        settings, provenance = self.settings, self.provenance
-        chosen = provenance.options is not None or bool(provenance.chosen)
-        return chosen or settings.weights is not None or settings.calibration is not None
+        return self.provenance.is_chosen or (self.settings.weights, self.settings.calibration) != (None, None)
 
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
@@ -164,14 +162,10 @@ class Model(ByValue):
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        left = replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows))
-        return left.trimmed()
+        return replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows)).trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model that has learned the rows of both; weights are averaged by rows.
-
-        A calibration was fitted to the rows of one of them, and is left out where both have rows; so is an evaluation.
-        """
+        """Return the model of the rows of both, weights averaged; calibration and figures go where both have rows."""
         if not isinstance(other, Model):
             return NotImplemented
         for each in (self, other):
@@ -181,14 +175,12 @@ class Model(ByValue):
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
-        nothing = replace(self.provenance.unmeasured(), rows=0, unlabelled=0)
-        return replace(self, tally=self.tally * 0.0, provenance=nothing)
+        return Model(self.settings, self.tally * 0.0, replace(self.provenance.unmeasured(), rows=0, unlabelled=0))
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair stays where both of its columns do."""
         tally, families = selected(self.tally, self.settings.families, names)
-        settings = replace(self.settings, families=families, calibration=None)
-        return Model(settings, tally, self.provenance.unmeasured())
+        return Model(replace(self.settings, families=families, calibration=None), tally, self.provenance.unmeasured())
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -312,8 +304,8 @@ class Model(ByValue):
     @property
     def bag(self) -> list[int]:
         """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
-        families, columns = self.settings.families, self.schema.columns
-        blocks = (b for name, b in self.tally.blocks.items() if families[name].is_document)
+        columns = self.schema.columns
+        blocks = (b for name, b in self.tally.blocks.items() if self.settings.families[name].is_document)
         return [p for block in blocks for p in block.columns if columns[p].kind != "text"]
 
     def is_document(self, name: str) -> bool:
@@ -378,14 +370,8 @@ class Model(ByValue):
         return out
 
     def with_prior(self, prior: Prior) -> Model:
-        """Return the same evidence under another prior; no data is needed.
-
-        The figures that were measured under the old prior, on rows of its class shares, are left out.
-        """
-        options = self.provenance.options
-        options = None if options is None else {**options, "prior": prior}
-        provenance = replace(self.provenance.unmeasured(), options=options)
-        changed = Model(replace(self.settings, prior=prior), self.tally, provenance)
+        """Return the same evidence under another prior; no data is needed. Figures of the old one are left out."""
+        changed = Model(replace(self.settings, prior=prior), self.tally, self.provenance.with_prior(prior))
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
@@ -404,8 +390,7 @@ class Model(ByValue):
     @property
     def n_parameters(self) -> int:
         """Free parameters: K − 1 for the prior, and each block's own."""
-        own = sum(self.settings.families[name].n_parameters(p) for name, p in self.parameters.items())
-        return self.n_classes - 1 + own
+        return self.n_classes - 1 + sum(self.settings.families[k].n_parameters(p) for k, p in self.parameters.items())
 
     @property
     def n_joint_parameters(self) -> int:
