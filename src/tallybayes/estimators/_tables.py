@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Labels
-from tallybayes.core.evaluation import CalibrationReport
+from tallybayes.core.evaluation import CalibrationReport, Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.core.settings import EvidenceWeights
@@ -49,6 +49,11 @@ class TableNB(Fitted):
     def weights_(self) -> EvidenceWeights | None:
         """The weight of each column's evidence; None where all are one."""
         return self.model_.settings.weights
+
+    @property
+    def evaluation_(self) -> Evaluation | None:
+        """The figures that were measured, on rows without a part in the model, when it was learned; or None."""
+        return self.model_.provenance.evaluation
 
     @property
     def calibration_(self) -> CalibrationReport:

@@ -83,7 +83,7 @@ class TextNB(TableNB):
     class_count_ : ndarray of shape (n_classes,)
     vocabulary_ : Vocabulary or range
         The words that are counted, in order; with `hashed`, their numbers.
-    schema_, model_, tally_
+    schema_, evaluation_, model_, tally_
         As in `NaiveBayes`.
 
     Examples
