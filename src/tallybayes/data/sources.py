@@ -115,8 +115,9 @@ class TableSource:
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         table, labels = self._labelled
-        batch = with_own_words(TableBatch(schema, table, places, labels), self.table, self.n_jobs)
-        return count(batch, families, self.n_jobs)
+        batch = counting(TableBatch(schema, table, places, labels))
+        whole = None if table is self.table else self.table  # with the words of rows whose labels are to be estimated
+        return count(with_own_words(batch, whole, self.n_jobs), families, self.n_jobs)
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return with_own_words(TableBatch(schema, self.table, places, self.labels), n_jobs=self.n_jobs)

@@ -103,7 +103,7 @@ class ArrayValues(HoldsText):
             self.storage = _storage_of(self.array)
 
     @classmethod
-    def of_texts(cls, texts: list[str]) -> ArrayValues:
+    def of_texts(cls, texts: Sequence[str] | NDArray[Any]) -> ArrayValues:
         """Strings, all of them present: nothing has to be checked."""
         column = cls(np.empty(0, dtype=object))
         column.array, column.storage = np.empty(len(texts), dtype=object), "text"
@@ -133,7 +133,8 @@ class ArrayValues(HoldsText):
         return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
 
     def take(self, rows: NDArray[Any]) -> Values:
-        taken = ArrayValues(self.array[rows])
+        all_texts = self.storage == "text" and self.array.dtype.kind == "O" and self.n_missing == 0
+        taken = (ArrayValues.of_texts if all_texts else ArrayValues)(self.array[rows])
         taken.keep_words(self, rows)
         return taken
 
