@@ -22,13 +22,13 @@ from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
 from tallybayes.data.inference import infer, kind_for
 from tallybayes.data.known import as_learned, check_columns, with_retyping
-from tallybayes.data.labels import encode_labels, row_weights
+from tallybayes.data.labels import encode_labels, objects, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
-from tallybayes.data.targets import objects, refuse_signs
+from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
 from tallybayes.errors import DataError, SettingError
 
@@ -70,13 +70,7 @@ class Scan:
 
 
 class FileSource:
-    """The rows of files that DuckDB reads: CSV, Parquet, JSON lines and Arrow, larger than memory or not.
-
-    Parameters
-    ----------
-    file : File
-    scan : Scan
-    """
+    """The rows of files that DuckDB reads: CSV, Parquet, JSON lines and Arrow, larger than memory or not."""
 
     made_by = "pyarrow"
 
@@ -184,10 +178,6 @@ class FileSource:
         return as_learned(file, schema, self.scan.target)
 
     # ------------------------------------------------------------------------------------------ rows
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        """The rows of some columns, a part at a time."""
-        return self.file.tables(columns)
 
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -57,9 +57,6 @@ class Source(Protocol):
 
     def all_rows(self, schema: Schema, places: Places) -> Rows:
         """All rows in memory, those without a label too: their class code is −1."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        """The rows of some columns, a part at a time."""
 
 
 def evidence(schema: Schema) -> tuple[str, ...]:
@@ -122,9 +119,6 @@ class TableSource:
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return with_own_words(TableBatch(schema, self.table, places, self.labels), n_jobs=self.n_jobs)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        yield replace(self.table, columns={name: self.table.columns[name] for name in columns}, matrix=None)
-
 
 @dataclass(frozen=True)
 class MatrixSource:
@@ -155,6 +149,3 @@ class MatrixSource:
 
     def all_rows(self, schema: Schema, places: Places) -> Batch:
         return replace(self.batch, schema=schema)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        raise NotImplementedError("a matrix has no columns of its own")

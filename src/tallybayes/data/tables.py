@@ -60,16 +60,7 @@ class Table:
 
 
 def read_table(data: Any) -> Table:
-    """Read a table of any supported kind, without copying its columns.
-
-    Parameters
-    ----------
-    data : pandas, Polars or PyArrow frame, mapping of columns, sequence of mappings, or array of shape (n, d)
-
-    Returns
-    -------
-    Table
-    """
+    """Read a frame of any kind, a mapping of columns, a list of mappings or an array, without copying its columns."""
     if isinstance(data, Table):
         return data
     if is_sparse(data):

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.labels import is_missing
+from tallybayes.data.labels import is_missing, objects
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
@@ -289,7 +289,4 @@ def _column(documents: Any) -> Values:
 
 def _strings(documents: Any) -> NDArray[Any]:
     """The texts as an array of objects; those in bytes are taken for UTF-8, and what is none is no word."""
-    found = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in documents]
-    array = np.empty(len(found), dtype=object)
-    array[:] = found
-    return array
+    return objects([each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in documents])
