@@ -14,9 +14,20 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Pa
     """Give a temporary file to write to; it takes the place of the file when the block ends well.
 
     Whatever happens in between (an error, Ctrl-C, a full disk, a power failure), the path holds the old file or the new
-    one, whole. The temporary file lies in the same directory, because only there renaming is a single step, and keeps
-    the suffixes of the path. A symbolic link stays one. A file that is not ``durable``, such as predictions, which can
-    be made again, is not waited for until it has reached the disk: all of this then holds but after a power failure.
+    one, whole. The temporary file lies in the same directory, because only there renaming is a single step.
+
+    Parameters
+    ----------
+    path : path
+        The file to be written; a symbolic link stays one.
+    durable : bool
+        Wait until the file has reached the disk. Not worth it for what can be made again, such as predictions: then
+        everything above holds, but after a power failure.
+
+    Yields
+    ------
+    Path
+        The temporary file, which keeps the suffixes of the path.
 
     Examples
     --------

@@ -26,9 +26,21 @@ OPTIONS = {
 
 
 def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:
-    """Write Arrow's record batches to a file, whole or not at all, or to the standard output ("-"); return the rows.
+    """Write record batches to a file, whole or not at all, or to the standard output.
 
-    ``format`` is "csv", "parquet" or "json", where the suffix does not imply it.
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    batches : iterator of pyarrow.RecordBatch
+    out : path
+        "-" is the standard output.
+    format : {"csv", "parquet", "json"}, optional
+        Where the suffix does not imply it.
+
+    Returns
+    -------
+    int
+        Number of rows.
     """
     if os.fspath(out) == "-":
         with to_output() as path:

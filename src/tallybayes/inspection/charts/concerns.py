@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.schema import amount
-from tallybayes.inspection.charts._model import AsDict, model_of, prior_of, rows_of, rows_with_labels
+from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures, encoded
 from tallybayes.inspection.charts.shapes import ColumnPicture
 
@@ -24,7 +24,7 @@ MOST_LEVELS = 20
 
 
 @dataclass(frozen=True)
-class Concern(AsDict):
+class Concern:
     """A warning about a model."""
 
     kind: str  # "leak", "few rows" or "dependent"
@@ -34,6 +34,10 @@ class Concern(AsDict):
 
     def __str__(self) -> str:
         return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {"kind": self.kind, "columns": list(self.columns), "strength": self.strength, "text": self.text}
 
 
 def concerns(
