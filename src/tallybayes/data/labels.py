@@ -205,9 +205,7 @@ def _offset(values: NDArray[Any]) -> int | None:
     if values.dtype.kind not in "iu" or not len(values):
         return None
     low, high = int(values.min()), int(values.max())
-    if high > np.iinfo(np.int64).max:
-        return None
-    return low if high - low < max(SMALL_RANGE, 4 * len(values)) else None
+    return low if high < 2**63 and high - low < max(SMALL_RANGE, 4 * len(values)) else None
 
 
 def _shifted(values: NDArray[Any], offset: int) -> NDArray[np.intp]:

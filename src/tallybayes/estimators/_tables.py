@@ -101,7 +101,7 @@ class TableNB(Fitted):
         if isinstance(weight, str):
             X, weight = split_target(X, weight)
         X, y, name = self._split(X, y)
-        return self._table_source(X, Target.of(y, self._options().unlabelled), weight, name)
+        return self._table_source(X, Target.of(y, self.unlabelled), weight, name)
 
     def _split(self, X: Any, y: Any) -> tuple[Any, Any, str | None]:
         """The table without its labels, the labels, and the column that held them."""

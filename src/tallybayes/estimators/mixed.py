@@ -183,10 +183,10 @@ class NaiveBayes(TableNB):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        check_values(self.get_params(deep=False))
+        check_values(vars(self))
 
     def _options(self) -> Options:
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in OPTIONS}
+        given = {name: value for name, value in vars(self).items() if name in OPTIONS}
         return Options(**{name: value for name, value in given.items() if value is not None or name == "weights"})
 
     def _source(self, X: Any, y: Any, weight: Any) -> Source:
