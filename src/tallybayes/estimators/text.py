@@ -17,7 +17,6 @@ from tallybayes.data.labels import is_missing, objects
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
-from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.families import FAMILIES
@@ -225,9 +224,6 @@ class TextNB(TableNB):
             em=self.em or EM(),
             n_jobs=self.n_jobs,
         )
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]
 
     def explain(self, row: Any, against: Any = None) -> Any:
         """Return the evidence for the class of one text.
