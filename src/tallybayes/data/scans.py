@@ -196,7 +196,7 @@ class FileSource:
         """Count batch after batch: the families do what no query can."""
         total, done = Tally.empty(), 0
         for table in self._tables(self._evidence(schema)):
-            part = with_own_words(self.scan.labelled(table, schema, places))
+            part = with_own_words(counting(self.scan.labelled(table, schema, places)))
             total = total + count(part, families, self.scan.n_jobs)
             done += table.n_rows
             if self.scan.progress is not None:
@@ -278,7 +278,7 @@ class EngineSource(FileSource):
         scan = replace(self.scan, progress=None)
 
         def part(table: Table) -> Tally:
-            return count(with_own_words(scan.labelled(table, schema, texts)), families)
+            return count(with_own_words(counting(scan.labelled(table, schema, texts))), families)
 
         names = [schema.columns[at[0]].name for at in texts.values()]
         found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
