@@ -58,7 +58,7 @@ class Scan:
         return [self.target] if self.weight is None else [self.target, self.weight]
 
     def labelled(self, table: Table, schema: Schema, places: Places) -> TableBatch:
-        """Rows that all have a label, ready to be counted."""
+        """Rows that all have a label, those that count, ready to be counted."""
         values = table.columns[self.target]
         codes = values.codes(0, table.n_rows, schema.classes)
         if codes.min(initial=0) < 0:
@@ -66,7 +66,7 @@ class Scan:
         weights = None if self.weight is None else table.columns[self.weight].numbers(0, table.n_rows)
         others = {name: values for name, values in table.columns.items() if name not in self.columns}
         labels = Labels.hard(codes, row_weights(weights, table.n_rows))
-        return TableBatch(schema, replace(table, columns=others), places, labels)
+        return counting(TableBatch(schema, replace(table, columns=others), places, labels))
 
 
 class FileSource:
@@ -196,7 +196,7 @@ class FileSource:
         """Count batch after batch: the families do what no query can."""
         total, done = Tally.empty(), 0
         for table in self._tables(self._evidence(schema)):
-            part = with_own_words(counting(self.scan.labelled(table, schema, places)))
+            part = with_own_words(self.scan.labelled(table, schema, places))
             total = total + count(part, families, self.scan.n_jobs)
             done += table.n_rows
             if self.scan.progress is not None:
@@ -222,7 +222,7 @@ class FileSource:
             return {name: (column.low, column.high) for name, column in known.items()}
         found: dict[str, Range] = {}
         for table in self._tables(numbers):
-            part = counting(self.scan.labelled(table, schema, {}))
+            part = self.scan.labelled(table, schema, {})
             for name, (low, high) in part.ranges().items():
                 least, largest = found.get(name, (low, high))
                 found[name] = min(low, least), max(high, largest)
@@ -278,7 +278,7 @@ class EngineSource(FileSource):
         scan = replace(self.scan, progress=None)
 
         def part(table: Table) -> Tally:
-            return count(with_own_words(counting(scan.labelled(table, schema, texts))), families)
+            return count(with_own_words(scan.labelled(table, schema, texts)), families)
 
         names = [schema.columns[at[0]].name for at in texts.values()]
         found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
@@ -295,7 +295,7 @@ def drawn(parts: Iterator[TableBatch], most: int, ranges: Ranges) -> TableBatch:
     """
     seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
     held = 0
-    for part in map(counting, parts):
+    for part in parts:
         found = part.keys(ranges)
         keys = copy_keys(found, seen.numbered(found.exact))
         rows = np.flatnonzero(keys <= limit)
