@@ -127,7 +127,7 @@ def _start(schema: Schema, options: Options) -> tuple[Settings, Places]:
 
 
 def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
-    if options.is_textbook or len(schema.classes) < 2:
+    if options.is_textbook or len(schema.classes) < 2 or _is_given(schema, options):
         return True
     few = facts.n_rows < LEAST_ROWS
     if few and (options.weights not in ("auto", None) or options.given_pairs is not None):
@@ -137,6 +137,12 @@ def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
             stacklevel=4,
         )
     return few
+
+
+def _is_given(schema: Schema, options: Options) -> bool:
+    """Whether nothing is left to choose: no weights and no pairs, and words only, whose family is given."""
+    plain = options.weights is None and options.pairs == 0 and not isinstance(options.alpha, str)
+    return plain and all(column.kind in ("text", "ignored") for column in schema.columns)
 
 
 def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
