@@ -3,12 +3,13 @@
 S_nk = S⁰_nk + Σ_d δ_d[cell(x_nd), k], where S⁰ are scores by models that have not seen row n, and the cells of a column
 are its levels, its bins or the combinations of a pair. δ minimises −Σ_n r_n log softmax(S_n)[y_n] + (λ/2)·‖δ‖² from
 δ = 0. What a number adds is smooth: δ = Φc, with Φ the clipped standard score and cosines √2·cos(πmu) of mid-ranks u,
-whose penalty is m². Missing and unseen values add nothing. A gradient is one scoring pass and one soft tally.
+whose penalty is m². Missing and unseen values add nothing. A slope is one scoring pass and one soft tally; there are a
+few dozen of them, and rows × columns × classes read by each are bounded: of more rows every so many are learned from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +19,16 @@ from numpy.typing import NDArray
 from tallybayes.core import fitting
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.schema import Column
+from tallybayes.core.threads import map_each, threads_for
+from tallybayes.learning.stacking import losses
 
 COSINES = 8
 WIDEST = 3.0  # standard scores are clipped there
 TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
+STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
+HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
+ONE_FOLD = 2_000_000  # rows × columns × classes from which on λ is chosen on one fold
+MOST_WORK = 30_000_000  # rows × columns × classes that corrections are learned from
 SMOOTHNESS = np.array([1.0, *(float(m * m) for m in range(1, COSINES + 1))])  # penalty of the coefficients of a number
 
 
@@ -102,6 +109,16 @@ class Regression:
         """The same rows, some of which count for nothing."""
         return replace(self, labels=replace(self.labels, weight=np.where(rows, 0.0, self.labels.weight)))
 
+    @property
+    def work(self) -> int:
+        """Numbers that are read to learn from the rows once."""
+        return int(np.count_nonzero(self.labels.weight)) * len(self.cells.columns) * self.base.shape[1]
+
+    def bounded(self) -> Regression:
+        """The same rows, of which so many count that learning does not take long."""
+        step = -(-self.work // MOST_WORK)
+        return self if step <= 1 else self.without(np.arange(len(self.base)) % step > 0)
+
     def fitted(self, strength: float, start: Array | None = None) -> Array:
         """The coefficients (P, K) under a penalty λ."""
         penalty = strength * self.cells.penalty()
@@ -117,3 +134,48 @@ class Regression:
         scores = self.base.copy()
         fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
         return scores
+
+
+def best_strength(
+    regression: Callable[[int], Regression], fold: NDArray[np.intp], base: Array, labels: Labels, n_jobs: int | None
+) -> tuple[Array, float | None]:
+    """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best.
+
+    ``regression`` gives the rows as they are read without a fold. Penalties become weaker until the loss rises; where
+    there is much to read only the first fold is asked.
+    """
+    n_folds, parts = int(fold.max()) + 1, [regression(0)]
+    threads = threads_for(parts[0].work, n_jobs)
+    parts += map(regression, range(1, n_folds if parts[0].work <= ONE_FOLD else 1))
+    rows = np.flatnonzero(fold < len(parts))
+    judged = labels.take(rows)
+    before = least = float(judged.weight @ losses(base[rows], judged))
+    starts: list[Array | None] = [None] * len(parts)
+    best, chosen, last = base, None, np.inf
+    for strength in STRENGTHS:
+        work = [
+            (part, fold == number, strength, start)
+            for number, (part, start) in enumerate(zip(parts, starts, strict=True))
+        ]
+        scores = base.copy()
+        for number, (start, found) in enumerate(map_each(_unseen, work, threads)):
+            starts[number], scores[fold == number] = start, found
+        loss = float(judged.weight @ losses(scores[rows], judged))
+        if loss < least:
+            least, best, chosen = loss, scores, strength
+        if loss > last or loss > HOPELESS * before:
+            break
+        last = loss
+    if chosen is not None:
+        others = range(len(parts), n_folds)
+        rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
+        for number, (_, scores) in zip(others, rest, strict=True):
+            best[fold == number] = scores
+    return best, chosen
+
+
+def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> tuple[Array, Array]:
+    """Coefficients learned without some rows under a penalty, and the scores of these rows with them."""
+    regression, own, strength, start = work
+    found = regression.without(own).fitted(strength, start)
+    return found, regression.take(np.flatnonzero(own)).scores(found)
