@@ -30,8 +30,7 @@ TB_INLINE void add_corrections(const CellsOfRows& x, const double* table, double
         }
 }
 
-constexpr Index kSummed = 4096;   // rows whose slopes are summed as floats
-constexpr double kLittle = 3e-3;  // of what was gained: two steps that gain no more on average are the last
+constexpr Index kSummed = 4096;  // rows whose slopes are summed as floats
 
 // Minimises Σ w·(−log P(y | x)) + ½·Σ penalty·c² over the coefficients c (P, K), by the method of Liu and Nocedal
 // (1989). Tables and slopes are floats, the classes side by side in lanes; sums over many rows are doubles.
@@ -58,8 +57,9 @@ class Corrections {
         }
     }
 
-    // Answers how often the rows were read. The coefficients are where it starts, and then the best.
-    TB_INLINE Index run(double* coefficients, double tolerance, Index memory, Index most_steps) {
+    // Answers how often the rows were read. The coefficients are where it starts, and then the best. Two steps that
+    // gain on average less than the tolerance, or less than a little of what was gained, are the last.
+    TB_INLINE Index run(double* coefficients, double tolerance, double little, Index memory, Index most_steps) {
         for (std::size_t j = 0; j < size_; ++j) scale_[j] = coefficients[j];
         std::fill(table_.begin(), table_.end(), 0.0f);
         passed<true>();  // the curvature of each coefficient by itself, without corrections
@@ -87,7 +87,7 @@ class Corrections {
             remember(at, after, slope, new_slope, static_cast<std::size_t>(memory));
             const double gained = value - now;
             at.swap(after), slope.swap(new_slope), value = now;
-            if (gained + before < 2.0 * std::max(tolerance, kLittle * (first - value))) break;
+            if (gained + before < 2.0 * std::max(tolerance, little * (first - value))) break;
             before = gained;
         }
         for (std::size_t j = 0; j < size_; ++j) coefficients[j] = at[j] * scale_[j];

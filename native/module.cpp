@@ -170,8 +170,8 @@ TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Ind
 }
 
 TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
-                                double* coefficients, double tolerance, Index memory, Index most) {
-    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, memory, most);
+                                double* coefficients, double tolerance, double little, Index memory, Index most) {
+    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, little, memory, most);
 }
 
 TB_CLONES void run_add_corrections(const tb::CellsOfRows& x, const double* table, double* scores) {
@@ -640,7 +640,7 @@ NB_MODULE(_native, m) {
         return run_word_loss({terms.data(), word.data(), start.data(), base.data(), k}, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), posterior.data());
     }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
        "weight"_a.noconvert(), "slope"_a.noconvert(), "posterior"_a.noconvert(), Release());
-    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, Index memory, Index most) {
+    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
         const Index n = rows(base), k = cols(base), d = cols(cell);
         require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
         require(cells.data()[0] == 0 && coefficients.data()[0] == 0, "cells begin at zero");
@@ -650,8 +650,8 @@ NB_MODULE(_native, m) {
         }
         require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
         for (Index j = 0; j < n * d; ++j) require(cell.data()[j] < cells.data()[d], "a cell has no correction");
-        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, memory, most);
-    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "memory"_a, "most"_a, Release());
+        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, little, memory, most);
+    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
     m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {
         require(rows(cell) == rows(scores) && cols(table) == cols(scores), "cells do not fit the scores");
         for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");

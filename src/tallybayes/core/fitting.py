@@ -24,14 +24,22 @@ class Shapes(NamedTuple):
 
 
 def fit_corrections(
-    cell: NDArray[np.int32], base: Array, labels: Labels, shapes: Shapes, penalty: Array, at: Array, tolerance: float
+    cell: NDArray[np.int32],
+    base: Array,
+    labels: Labels,
+    shapes: Shapes,
+    penalty: Array,
+    at: Array,
+    tolerance: float,
+    little: float = 0.0,
 ) -> int:
     """Coefficients ``at`` (P, K), in place, of the least log loss of scores plus what the cells of the columns add.
 
     Half the ``penalty`` (P,) times their squares is added to it. ``base`` (n, K) are the scores, ``cell`` (n, D) the
-    cell of each column, numbered over all of them; a negative one adds nothing. Return how often the rows were read.
+    cell of each column, numbered over all of them; a negative one adds nothing. Steps that gain
+    less than the tolerance, or a ``little`` of what was gained, are the last. Return how often the rows were read.
     """
-    args = (*shapes, penalty, at, tolerance, REMEMBERED_STEPS, MOST_STEPS)
+    args = (*shapes, penalty, at, tolerance, little, REMEMBERED_STEPS, MOST_STEPS)
     return int(_native.fit_corrections(cell, base, labels.codes, labels.weight, *args))
 
 

@@ -28,6 +28,7 @@ TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
 HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
 LITTLE_WORK = 2_000_000  # rows × columns × classes up to which λ is chosen on all folds, then on two of them
+LITTLE_GAIN = 3e-3  # of what was gained: beyond that work, steps that gain less are the last
 MOST_WORK = 30_000_000  # rows × columns × classes that corrections are learned from
 SMOOTHNESS = np.array([1.0, *(float(m * m) for m in range(1, COSINES + 1))])  # penalty of the coefficients of a number
 
@@ -123,9 +124,10 @@ class Regression:
         """The coefficients (P, K) under a penalty λ."""
         penalty = strength * self.cells.penalty()
         found = np.zeros((len(penalty), self.base.shape[1])) if start is None else start.copy()
+        little = LITTLE_GAIN if self.work > LITTLE_WORK else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
         fitting.fit_corrections(
-            self.cells.cell, self.base, self.labels, self.cells.described(), penalty, found, tolerance
+            self.cells.cell, self.base, self.labels, self.cells.described(), penalty, found, tolerance, little
         )
         return found
 
