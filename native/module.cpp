@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,7 @@
 #include "keys.hpp"
 #include "leave_one_out.hpp"
 #include "mail.hpp"
+#include "pairs.hpp"
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
@@ -164,6 +166,9 @@ TB_CLONES double run_correction_loss(const tb::CellsOfRows& x, const tb::Hard& l
     return tb::correction_loss(x, l, first, last, table, slope, posterior);
 }
 
+TB_CLONES void run_pair_slopes(const tb::GridRows& x, Index left, Index right, const double* strength, Index n_strengths,
+                             const tb::PairScratch& s, double* out) { tb::pair_slopes(x, left, right, strength, n_strengths, s, out); }
+
 // ------------------------------------------------------------------------------------------------ bindings
 
 template <class T, class L>
@@ -265,6 +270,25 @@ void bind_integers(nb::module_& m) {
         require(rows(weight) == cols(count) && cols(weight) == cols(x) && rows(alpha) == cols(x) && rows(own) == rows(x), "counts do not fit the matrix");
         return tb::table_leave_one_out(view(x), hard(codes, weights, rows(x), cols(count)), cols(count), start.data(), count.data(), weight.data(), alpha.data(), own.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "own"_a.noconvert(), Release());
+    m.def("pair_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Starts& start, const Starts& n_right, const Table<double>& count, const Table<double>& weight,
+                                   const Vector<double>& strength, const OutVector<double>& own) {
+        const Index d = cols(x), k = rows(count);
+        check_starts(start, d, cols(count));
+        require(rows(n_right) == d && rows(weight) == k && cols(weight) == d && rows(strength) == d && rows(own) == rows(x), "counts do not fit the matrix");
+        const auto labels = hard(codes, weights, rows(x), k);
+        for (Index j = 0; j < d; ++j) {
+            const Index right = n_right.data()[j], n_cells = start.data()[j + 1] - start.data()[j];
+            require(right > 0 ? n_cells % right == 0 : n_cells == 0, "combinations do not fit the levels of the second column");
+            const Index left = right > 0 ? n_cells / right : 0;
+            const double* both = count.data() + start.data()[j];
+            std::vector<double> margins(static_cast<std::size_t>(k * (left + std::max<Index>(right, 0))));
+            tb::sum_margins(both, cols(count), k, left, right, margins.data());
+            const tb::Joint joint{both, cols(count), margins.data(), weight.data() + j, d, left, right};
+            const Index bad = tb::pair_leave_one_out(view(x), j, labels, joint, strength.data()[j], own.data());
+            if (bad != tb::kNone) return bad;
+        }
+        return tb::kNone;
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "n_right"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "strength"_a.noconvert(), "own"_a.noconvert(), Release());
 }
 
 template <class T, class I>
@@ -315,6 +339,54 @@ void bind_sparse(nb::module_& m) {
                           norm, {p, p + k, p + 2 * k, p + 3 * k, p + 4 * k, p + 5 * k, p + 6 * k}, out.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "count"_a.noconvert(), "alpha"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(),
        "alpha_total"_a, "heaviest"_a, "norm"_a, "logs"_a.noconvert(), "zeros"_a.noconvert(), "out"_a.noconvert(), Release());
+}
+
+// ----------------------------------------------------------------------------------------------- pairs
+
+tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
+    const Index d = rows(codes), n = cols(codes), k = rows(posterior);
+    require(rows(levels) == d && rows(weight) == n, "levels or weights do not fit the codes");
+    check_starts(start, k, n);
+    check_starts(compared, k, cols(posterior));
+    for (Index j = 0; j < k; ++j)
+        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
+    for (Index j = 0; j < d; ++j) {
+        std::int32_t most = -1;
+        for (Index i = 0; i < n; ++i) most = std::max(most, codes.data()[j * n + i]);
+        require(most < levels.data()[j], "a code is out of range");
+    }
+    bool same = true;
+    for (Index i = 0; i < n; ++i) same = same && weight.data()[i] == weight.data()[0];
+    return {codes.data(), levels.data(), weight.data(), start.data(), compared.data(), posterior.data(), n, k, same && n ? weight.data()[0] : -1.0};
+}
+
+constexpr std::int64_t kMostCells = 1 << 30;  // of a pair, so that they can be numbered
+
+void bind_pairs(nb::module_& m) {
+    m.def("pair_slopes", [](const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior,
+                           const Table<std::int64_t>& pairs, const Vector<double>& strength, const Out& out) {
+        const auto x = grid_rows(codes, levels, weight, start, compared, posterior);
+        require(cols(pairs) == 2 && rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
+        Index most = 0, margins = 0;
+        for (Index i = 0; i < rows(pairs); ++i) {
+            const std::int64_t *pair = pairs.data() + 2 * i, d = rows(codes);
+            require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
+            const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
+            require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
+            most = std::max<Index>(most, left * right + 1);
+            margins = std::max<Index>(margins, left + right);
+        }
+        std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
+        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        double* free = scratch.data();
+        const auto take = [&](Index size) { return std::exchange(free, free + size); };
+        const Index table = x.n_classes * most;
+        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+                                .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
+        for (Index i = 0; i < rows(pairs); ++i)
+            run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
+    }, "codes"_a.noconvert(), "levels"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "compared"_a.noconvert(), "posterior"_a.noconvert(), "pairs"_a.noconvert(), "strength"_a.noconvert(), "out"_a.noconvert(),
+       nb::call_guard<nb::gil_scoped_release>());
 }
 
 // ---------------------------------------------------------------------------------------------- tokens
@@ -558,6 +630,7 @@ NB_MODULE(_native, m) {
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
     bind_keys(m);
+    bind_pairs(m);
     bind_tokens(m);
     m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
         const Index k = cols(yes);

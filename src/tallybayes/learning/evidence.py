@@ -143,8 +143,9 @@ def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], 
     assert sample.labels.codes is not None
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
     for here, found in leave_one_out_evidence(model, replace(sample, schema=model.schema, places=places)):
-        found = found[:, :, list(used)]
+        found = found if list(used) == list(range(found.shape[2])) else found[:, :, list(used)]
+        own = found[np.arange(len(found)), sample.labels.codes[here]][:, None]
         # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-        evidence[here] = found - found[np.arange(len(found)), sample.labels.codes[here]][:, None]
+        np.subtract(found, own, out=evidence[here], casting="same_kind")
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
     return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
