@@ -34,6 +34,28 @@ using Index = std::ptrdiff_t;
 
 constexpr Index kNone = -1;  // "no bad cell": kernels answer with the flat position row * d + column otherwise
 
+// So many floats side by side. Arrays of them that live through a loop stay in registers only under this name.
+#if defined(__GNUC__) || defined(__clang__)
+template <Index N> struct LanesOf {
+    typedef float Wide __attribute__((vector_size(N * sizeof(float))));
+    typedef Wide Type __attribute__((aligned(sizeof(float)), may_alias));
+};
+template <Index N> using Lanes = typename LanesOf<N>::Type;
+#else
+template <Index N> struct Lanes {
+    float lane[N];
+    float operator[](Index v) const { return lane[v]; }
+    Lanes& operator+=(const Lanes& other) {
+        for (Index v = 0; v < N; ++v) lane[v] += other.lane[v];
+        return *this;
+    }
+    friend Lanes operator*(float by, Lanes lanes) {
+        for (float& each : lanes.lane) each *= by;
+        return lanes;
+    }
+};
+#endif
+
 template <class T>
 struct Matrix {  // strides in elements, so C order, Fortran order and slices are read in place
     const T* data;

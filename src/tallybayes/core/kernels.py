@@ -312,17 +312,6 @@ def word_loss(
     return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
 
 
-def correction_loss(
-    cell: NDArray[np.int32], base: Array, labels: Labels, rows: tuple[int, int], table: Array
-) -> tuple[float, Array]:
-    """Log loss of some rows whose columns add the rows ``cell`` (n, D) of the table to the scores, and its slope.
-
-    ``base`` (n, K) are the scores apart from that; a negative cell adds nothing. The slope has the shape of the table.
-    """
-    slope = np.zeros_like(table)
-    return float(_native.correction_loss(cell, base, labels.codes, labels.weight, *rows, table, slope)), slope
-
-
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
     return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
