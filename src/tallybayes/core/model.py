@@ -313,6 +313,10 @@ class Model(ByValue):
         """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""
         return self._leave_one_out.contributions(part)
 
+    def evidence_without(self, part: Batch, out: NDArray[np.float32], places: Mapping[int, int]) -> None:
+        """The same against the row's own class, each column of the schema into its place of an array (n, K, P)."""
+        self._leave_one_out.each_column(part, out, places)
+
     @cached_property
     def _leave_one_out(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
