@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks._real import tasks
-from tallybayes.data.labels import encode_labels
 from tallybayes.core.metrics import score
+from tallybayes.data.labels import encode_labels
 
 FIGURES = ("accuracy", "log loss", "ECE", "macro F1", "seconds")
 LEAST = 1e-15  # no probability counts as less, whoever predicts it

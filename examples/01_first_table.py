@@ -18,7 +18,7 @@ print(model.explain(rows[9]))
 print("\nA bird of which only the bill and the island are known:\n")
 print(model.explain({"island": "Dream", "bill_length_mm": 45.0}))
 
-print("\nLeave-one-out evaluation:\n")
+print("\nPerformance on rows that had no part in the model:\n")
 print(model.evaluate(rows, species))
 
 novelty = model.score_samples(rows)  # log P(x): how usual a bird is

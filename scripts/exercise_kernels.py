@@ -487,6 +487,23 @@ def word_weights(rng: np.random.Generator) -> None:
     refused(kernels.word_loss, terms, x, base, hard(n - 1, rng), (0, n), weight, np.empty((n, k)))
 
 
+def corrections(rng: np.random.Generator) -> None:
+    """The loss of scores with corrections: its slope against differences, and cells that do not fit."""
+    k = K
+    for n in (0, 1, 40):
+        cell = rng.integers(-1, 5, size=(n, 2)).astype(np.int32)
+        base, table, labels = rng.normal(size=(n, k)), rng.normal(size=(5, k)), hard(n, rng)
+        value, slope = kernels.correction_loss(cell, base, labels, (0, n), table)
+        for c, d in np.ndindex(5, k):
+            step = np.zeros((5, k))
+            step[c, d] = 1e-6
+            moved = kernels.correction_loss(cell, base, labels, (0, n), table + step)[0]
+            np.testing.assert_allclose((moved - value) / 1e-6, slope[c, d], rtol=1e-3, atol=1e-4)
+    refused(kernels.correction_loss, cell + 5, base, labels, (0, n), table)
+    refused(kernels.correction_loss, cell, base[1:], labels, (0, n), table)
+    refused(kernels.correction_loss, cell, base, labels, (0, n + 1), table)
+
+
 def _native_of(module: Any) -> Any:
     """The extension as a module sees it: watched."""
     return module._native
@@ -580,7 +597,7 @@ def main() -> None:
     watch = Watch()
     kernels._native = keys._native = column_kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
-    for part in (*numbers, columns, text, tokens, word_weights, mail, row_keys):
+    for part in (*numbers, columns, text, tokens, word_weights, corrections, mail, row_keys):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}

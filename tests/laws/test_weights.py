@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,22 @@ def test_a_weight_of_zero_is_no_row() -> None:
     weighted, repeated = both(frame, times - 1, classical=True)
     assert_same_tally(weighted.tally_, repeated.tally_)
     np.testing.assert_allclose(weighted.predict_proba(frame), repeated.predict_proba(frame), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"classical": True}, {"weights": None, "pairs": 0}, {}], ids=str)
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
+def test_a_text_of_weight_zero_brings_no_words(form: str, options: dict[str, Any], tmp_path: Path) -> None:
+    texts = ["win cash now", "lunch at noon", "words of no weight", "cash prize"] * 30
+    frame = pl.DataFrame({"note": texts, "w": [1.0, 2.0, 0.0, 1.0] * 30, "label": ["spam", "ham", "ham", "spam"] * 30})
+    models = []
+    for name, rows in (("all", frame), ("some", frame.filter(pl.col("w") > 0))):
+        source: Any = rows if form == "frame" else tmp_path / f"{name}.{form}"
+        if form != "frame":
+            (rows.write_csv if form == "csv" else rows.write_parquet)(source)
+        model = NaiveBayes(kind={"note": "text"}, **options)
+        models.append(model.fit(source, target="label", sample_weight="w"))
+    assert_same_tally(models[0].tally_, models[1].tally_)
+    assert list(models[0].schema_.columns[0].levels) == list(models[1].schema_.columns[0].levels)
 
 
 @pytest.mark.parametrize("seed", range(3))

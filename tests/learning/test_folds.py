@@ -98,7 +98,7 @@ def test_folds_by_content_with_their_share_of_each_class(birds: pd.DataFrame, fi
 def test_textbook_models_store_nothing(birds: pd.DataFrame) -> None:
     for model in (NaiveBayes(classical=True).fit(birds, "species"), MultinomialNB().fit([[1, 0], [0, 2]], [0, 1])):
         provenance = model.model_.provenance
-        assert (model.evaluation_, provenance.options, provenance.uncalibrated) == (None, None, None)
+        assert (provenance.evaluation, provenance.options, provenance.uncalibrated) == (None, None, None)
         assert not model.model_.is_chosen
 
 

@@ -126,7 +126,7 @@ def test_reliability_and_confusion(gaussian: GaussianNB) -> None:
     np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), [b.accuracy for b in evaluation.reliability])
     ax = plots.confusion(gaussian, (X, Y))
     assert sorted(float(t.get_text()) for t in ax.texts) == sorted(evaluation.confusion.ravel().tolist())
-    with pytest.raises(DataError, match="training data"):
+    with pytest.raises(DataError, match="labelled rows"):
         plots.confusion(gaussian)
 
 

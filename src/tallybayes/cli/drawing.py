@@ -18,12 +18,7 @@ FOR, AGAINST = "blue", "yellow"  # safe for colour-vision deficiency, on light a
 def waterfall(explanation: Explanation, screen: Screen, most: int = 15) -> None:
     """Draw the log odds that each column adds, each bar beginning where the last one ended.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    screen : Screen
-    most : int
-        Columns to draw, the strongest; the rest is summed up.
+    Of many columns the ``most`` strongest are drawn; the rest is summed up.
     """
     steps = [("prior", explanation.prior), *((_named(e), e.log_odds) for e in explanation.evidence if e.log_odds)]
     if len(steps) > most + 1:

@@ -14,8 +14,10 @@ def run(options: argparse.Namespace) -> None:
     """Predict the labels of rows and compare them with the true ones."""
     model, _ = read_model(options.model)
     with notes(options), opened(options.data, options) as file:
-        rows = evaluation_rows(file, model, options, MOST_ROWS)
-        evaluation = evaluated(model, rows, options.folds or options.method)  # rows that were learned as in Python
+        rows, n_rows = evaluation_rows(file, model, options, MOST_ROWS)
+        # More rows than are held in memory, exactly as many as were learned: these are they.
+        learned = True if rows.n_rows == MOST_ROWS and n_rows == model.provenance.rows else None
+        evaluation = evaluated(model, rows, options.folds or options.method, learned=learned)
     if options.json:
         print_json(evaluation.as_dict())
     else:

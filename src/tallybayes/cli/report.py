@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
             made = report.write(model, options.output, **settings)
         else:
             with opened(options.data, options) as file:
-                rows = evaluation_rows(file, model, options, report.MOST_ROWS)
+                rows, _ = evaluation_rows(file, model, options, report.MOST_ROWS)
                 made = report.write(model, options.output, rows, **settings)
     if options.json:
         print_json(made.as_dict())

@@ -133,13 +133,13 @@ def known_source(
     return FileSource(file, Scan(target, options.weight, options.unlabelled, report))
 
 
-def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> TableBatch:
-    """Labelled rows of a file to evaluate a model on, at most so many, sampled by their content."""
+def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> tuple[TableBatch, int]:
+    """Labelled rows of a file to evaluate a model on, at most so many, sampled by content; and how many there are."""
     source = known_source(file, model, options)
     rows = source.known_rows(model.schema, model.tally.places, most)
     if rows.n_rows < source.facts.n_rows:
         note(f"evaluated on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, sampled at random", options)
-    return rows
+    return rows, source.facts.n_rows
 
 
 def value_of(column: Column, text: str) -> Any:

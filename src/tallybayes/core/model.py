@@ -143,9 +143,7 @@ class Model(ByValue):
     @property
     def is_chosen(self) -> bool:
         """Whether settings were chosen from the rows: then leaving a row out of the counts leaves it in the choices."""
-        settings, provenance = self.settings, self.provenance
-        chosen = provenance.options is not None or bool(provenance.chosen)
-        return chosen or settings.weights is not None or settings.calibration is not None
+        return self.provenance.is_chosen or (self.settings.weights, self.settings.calibration) != (None, None)
 
     def learn(self, batch: Rows, n_jobs: int | None = None, *, decay: float = 1.0) -> Model:
         """Return the model that has also seen these rows; new classes and levels are united by name.
@@ -169,14 +167,10 @@ class Model(ByValue):
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        left = replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows))
-        return left.trimmed()
+        return replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows)).trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model that has learned the rows of both; weights and offsets are averaged by rows.
-
-        A calibration was fitted to the rows of one of them, and is left out where both have rows; so is an evaluation.
-        """
+        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows."""
         if not isinstance(other, Model):
             return NotImplemented
         for each in (self, other):
@@ -186,8 +180,7 @@ class Model(ByValue):
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
-        nothing = replace(self.provenance.unmeasured(), rows=0, unlabelled=0)
-        return replace(self, tally=self.tally * 0.0, provenance=nothing)
+        return Model(self.settings, self.tally * 0.0, replace(self.provenance.unmeasured(), rows=0, unlabelled=0))
 
     def select(self, names: Sequence[str]) -> Model:
         """Return the model of some columns, uncalibrated; a pair or a block stays where all of its columns do."""
@@ -295,7 +288,7 @@ class Model(ByValue):
                 raise DataError("leave-one-out needs the label of each row")
             try:
                 own = self._own_prior_score_without(labels.codes, labels.weight)
-                evidence = self._leave_one_out.evidence(part, first)
+                evidence = self.without_rows.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
             forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
@@ -309,16 +302,8 @@ class Model(ByValue):
         given = learned if self.settings.prior == "empirical" else self.log_prior[codes]
         return self.settings.prior_score(given, learned)
 
-    def contributions_without(self, part: Batch) -> Array:
-        """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""
-        return self._leave_one_out.contributions(part)
-
-    def evidence_without(self, part: Batch, out: NDArray[np.float32], places: Mapping[int, int]) -> None:
-        """The same against the row's own class, each column of the schema into its place of an array (n, K, P)."""
-        self._leave_one_out.each_column(part, out, places)
-
     @cached_property
-    def _leave_one_out(self) -> LeaveOneOut:
+    def without_rows(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
         return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights, self.offsets)
@@ -326,9 +311,8 @@ class Model(ByValue):
     @property
     def bag(self) -> list[int]:
         """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
-        families, columns = self.settings.families, self.schema.columns
-        blocks = (b for name, b in self.tally.blocks.items() if families[name].is_document)
-        return [p for block in blocks for p in block.columns if columns[p].kind not in ("text", "block")]
+        blocks = (b for name, b in self.tally.blocks.items() if self.settings.families[name].is_document)
+        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "block")]
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
@@ -383,14 +367,8 @@ class Model(ByValue):
         return by_chunks(batch, self.n_classes, n_jobs, work)
 
     def with_prior(self, prior: Prior) -> Model:
-        """Return the same evidence under another prior; no data is needed.
-
-        The figures that were measured under the old prior, on rows of its class shares, are left out.
-        """
-        options = self.provenance.options
-        options = None if options is None else {**options, "prior": prior}
-        provenance = replace(self.provenance.unmeasured(), options=options)
-        changed = Model(replace(self.settings, prior=prior), self.tally, provenance)
+        """Return the same evidence under another prior; no data is needed. Figures of the old one are left out."""
+        changed = Model(replace(self.settings, prior=prior), self.tally, self.provenance.with_prior(prior))
         changed.log_prior  # noqa: B018  a bad prior is an error now, not at the first prediction
         return changed
 
@@ -409,8 +387,7 @@ class Model(ByValue):
     @property
     def n_parameters(self) -> int:
         """Free parameters: K − 1 for the prior, and each block's own."""
-        own = sum(self.settings.families[name].n_parameters(p) for name, p in self.parameters.items())
-        return self.n_classes - 1 + own
+        return self.n_classes - 1 + sum(self.settings.families[k].n_parameters(p) for k, p in self.parameters.items())
 
     @property
     def n_joint_parameters(self) -> int:

@@ -90,6 +90,11 @@ class Provenance:
         """Whether the classes of some rows were guessed."""
         return self.steps is not None
 
+    @property
+    def is_chosen(self) -> bool:
+        """Whether settings were chosen from rows."""
+        return self.options is not None or bool(self.chosen)
+
     def refuse_guesses(self, verb: str) -> None:
         """Refuse what is exact only where every row had a label."""
         if self.guessed:
@@ -113,6 +118,11 @@ class Provenance:
     def unmeasured(self) -> Provenance:
         """The provenance of a model that predicts otherwise than the one that was evaluated."""
         return replace(self, evaluation=None, uncalibrated=None)
+
+    def with_prior(self, prior: Any) -> Provenance:
+        """The provenance under another prior, for rows of other class shares than those that were measured."""
+        options = None if self.options is None else {**self.options, "prior": prior}
+        return replace(self.unmeasured(), options=options)
 
     def noted(self, note: str) -> Provenance:
         """The same with one more note."""

@@ -23,17 +23,6 @@ class Scatter(ByValue):
     A pair of columns is counted over the rows that have a value in both (pairwise complete). Where no value is
     missing all pairs have the same rows, and weight and mean are kept once.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (K, d, d) or (K, 1, 1)
-        Σ w over the rows in which both columns have a value.
-    mean : ndarray of shape (K, d, d) or (K, d, 1)
-        Entry (k, i, j) is the mean of column i over those rows.
-    product : ndarray of shape (K, d, d)
-        Σ w (x_i − mean_ij) (x_j − mean_ji).
-    rounding : ndarray of shape (2, K, d), optional
-        How far the means and squares of the columns may be off, as in `Moments`.
-
     Examples
     --------
     >>> one = Scatter(np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)), np.full((1, 1, 1), 2.0))  # the values 0 and 2
@@ -41,10 +30,10 @@ class Scatter(ByValue):
     Scatter(1 class, 1 column, weight 4)
     """
 
-    weight: Array
-    mean: Array
-    product: Array
-    rounding: Array | None = field(default=None, compare=False)
+    weight: Array  # (K, d, d) or (K, 1, 1) Σ w over the rows in which both columns have a value
+    mean: Array  # (K, d, d) or (K, d, 1); entry (k, i, j) is the mean of column i over those rows
+    product: Array  # (K, d, d) Σ w (x_i − mean_ij) (x_j − mean_ji)
+    rounding: Array | None = field(default=None, compare=False)  # (2, K, d) of means and squares, as in `Moments`
 
     def __add__(self, other: Scatter) -> Scatter:
         weight = self.weight + other.weight

@@ -74,30 +74,17 @@ class Summary(Protocol):
 class Counts(ByValue):
     """Weighted counts of levels, words or events.
 
-    Parameters
-    ----------
-    count : ndarray of shape (K, m)
-        Σ w·x over the rows of each class: a cell for every level of every categorical column, or one a column.
-    weight : ndarray of shape (K, d) or (K, 1)
-        Σ w over the rows where the column has a value; one column when all columns share it.
-    n_levels : ndarray of shape (d,), optional
-        Number of cells of each column; None when every column is one cell.
-    n_right : ndarray of shape (d,), optional
-        Of pairs: how many of their cells belong to one level of the first column.
-    having : ndarray of shape (K, m), optional
-        Σ w over the rows in which the cell is not zero, where the family asks for it.
-
     Examples
     --------
     >>> Counts(np.array([[2.0, 3.0]]), np.array([[5.0]])) - Counts(np.array([[1.0, 0.0]]), np.array([[1.0]]))
     Counts(1 class, 2 cells, weight 4)
     """
 
-    count: Array
-    weight: Array
-    n_levels: NDArray[np.int64] | None = None
-    n_right: NDArray[np.int64] | None = None
-    having: Array | None = None
+    count: Array  # (K, m) Σ w·x: a cell for every level of every categorical column, or one a column
+    weight: Array  # (K, d) Σ w over the rows where the column has a value; (K, 1) when all columns share it
+    n_levels: NDArray[np.int64] | None = None  # (d,) cells of each column; None when every column is one cell
+    n_right: NDArray[np.int64] | None = None  # (d,) of pairs: cells that belong to one level of the first column
+    having: Array | None = None  # (K, m) Σ w over the rows in which the cell is not zero, where a family asks for it
 
     def __add__(self, other: Counts) -> Counts:
         return self._paired(other, np.add)
@@ -189,18 +176,8 @@ class Counts(ByValue):
 class Moments(ByValue):
     """Weighted centred moments of numbers, shape (K, d) each.
 
-    Parameters
-    ----------
-    weight : ndarray
-        Σ w over the rows where the column has a value. Missing cells add none, so columns of a class may differ.
-    mean : ndarray
-        Σ w·x / Σ w; zero where nothing was seen.
-    m2 : ndarray
-        Σ w·(x − mean)².
-    rounding : ndarray of shape (2, K, d), optional
-        How far the mean and m2 may be off after many sums and differences; None for what was counted in one go. It
-        follows the spread and the number of sums, so that rows that were never there are refused wherever the column
-        lies, and rows that were there are not.
+    ``rounding`` follows the spread and the number of sums, so that rows that were never there are refused wherever the
+    column lies, and rows that were there are not.
 
     Examples
     --------
@@ -209,10 +186,10 @@ class Moments(ByValue):
     array([[4.]])
     """
 
-    weight: Array
-    mean: Array
-    m2: Array
-    rounding: Array | None = field(default=None, compare=False)
+    weight: Array  # Σ w over the rows with a value; missing cells add none, so columns of a class may differ
+    mean: Array  # Σ w·x / Σ w; zero where nothing was seen
+    m2: Array  # Σ w·(x − mean)²
+    rounding: Array | None = field(default=None, compare=False)  # (2, K, d) how far mean and m2 may be off
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight

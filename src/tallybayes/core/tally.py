@@ -135,12 +135,8 @@ class Tally(ByValue):
     def trimmed(self, keep: Collection[Level] = ()) -> Tally:
         """The tally without the classes, levels and words that no row has any more: they leave with their last row.
 
-        What was declared stays, and so do bins, hashed words and a vocabulary that was chosen.
-
-        Parameters
-        ----------
-        keep : collection
-            Classes that stay in any case. All do where no row is left.
+        What was declared stays, and so do bins, hashed words and a vocabulary that was chosen; of the classes those to
+        ``keep``, and all where no row is left.
         """
         stay = {*keep, *self.schema.declared} if self.class_weight.any() else set(self.schema.classes)
         seen = zip(self.schema.classes, self.class_weight.tolist(), strict=True)

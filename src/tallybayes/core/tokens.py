@@ -156,21 +156,14 @@ USUAL = Tokens(ngrams=(1, 2), damped=True, scaled=True)
 class Vocabulary(Sequence[str]):
     """Words in order, each once, in two arrays: a hundred thousand of them are made strings only when asked for.
 
-    Parameters
-    ----------
-    text : ndarray of uint8
-        The words one after another, in UTF-8.
-    start : ndarray of int64
-        Where each begins, and the end of the last.
-
     Examples
     --------
     >>> Vocabulary.of(["to", "be", "or"])
     Vocabulary(3 words: be, or, to)
     """
 
-    text: NDArray[np.uint8]
-    start: NDArray[np.int64]
+    text: NDArray[np.uint8]  # the words one after another, in UTF-8
+    start: NDArray[np.int64]  # where each begins, and the end of the last
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:

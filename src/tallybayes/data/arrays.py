@@ -43,28 +43,9 @@ def tally_array(
     classes: Any = None,
     n_jobs: int | None = None,
 ) -> Tally:
-    """Tally an array with one family.
+    """Tally an array of numbers, counts, yes and no, or the values of categories with one family.
 
-    Parameters
-    ----------
-    data : array-like or sparse matrix of shape (n, d)
-        Numbers, counts, yes and no, or the values of categories.
-    target : array-like of shape (n,)
-        Class labels.
-    family : Family
-        How the columns are counted.
-    weight : array-like of shape (n,), optional
-        Row weights.
-    names : sequence of str, optional
-        Column names; ``x0, x1, …`` if not given.
-    classes : array-like, optional
-        All classes, where the target does not show each.
-    n_jobs : int, optional
-        Threads; all cores for large data if not given.
-
-    Returns
-    -------
-    Tally
+    Columns without ``names`` are ``x0, x1, …``; ``classes`` are all classes, where the target does not show each.
     """
     if target is None:
         raise DataError("a tally needs the class label of each row; pass them as the second argument")

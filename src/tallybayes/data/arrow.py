@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import MISSING, UNSEEN
 from tallybayes.core.kernels import Texts, texts_of
 from tallybayes.core.schema import Level, in_order
-from tallybayes.data.labels import encode
+from tallybayes.data.labels import encode, objects
 from tallybayes.data.tables import Table
 from tallybayes.data.values import SeriesValues, Storage, Values, with_missing_code
 from tallybayes.data.words import HoldsText
@@ -101,9 +101,7 @@ class ArrowValues(HoldsText):
         return texts_of(pa.chunked_array([self.array.slice(first, last - first)]))
 
     def as_labels(self) -> NDArray[Any]:
-        labels = np.empty(len(self), dtype=object)
-        labels[:] = self.array.to_pylist()
-        return labels
+        return objects(self.array.to_pylist())
 
     def value(self, row: int) -> Any:
         value = self.array[row].as_py()
@@ -119,9 +117,7 @@ class ArrowValues(HoldsText):
         elif self.storage == "number" or (self.storage in ("integer", "boolean") and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
         else:  # as they are: floats, which have NaN, cannot distinguish large integers
-            objects = np.empty(len(part), dtype=object)
-            objects[:] = part.to_pylist()
-            codes = encode(objects, known)
+            codes = encode(objects(part.to_pylist()), known)
         return with_missing_code(codes, levels)
 
 

@@ -169,18 +169,9 @@ class File:
 
 
 def open_file(path: Any, missing_values: Sequence[str] = ()) -> File:
-    """Infer the columns and types of a file, or of all files of a pattern.
+    """Infer the columns and types of a file, or of all files of a pattern such as ``data/2024-*.parquet``.
 
-    Parameters
-    ----------
-    path : path or str
-        A file, or a pattern such as ``data/2024-*.parquet``.
-    missing_values : sequence of str
-        Words that stand for a missing value in a CSV, besides the empty field.
-
-    Returns
-    -------
-    File
+    ``missing_values`` are words that stand for a missing value in a CSV, besides the empty field.
 
     Examples
     --------

@@ -42,18 +42,6 @@ def inspect(file: File, target: str, modes: Mapping[str, Mode], opening: Table) 
     """Inspect the first rows.
 
     A target of very many values is an error; the type of a column without any value is inferred from all rows.
-
-    Parameters
-    ----------
-    file : File
-    target : str
-    modes : mapping of column to what is to be counted of it
-    opening : Table
-        The first rows.
-
-    Returns
-    -------
-    FirstRows
     """
     labels = opening.columns[target]
     _refuse_names(file, target, labels)

@@ -35,19 +35,10 @@ class Profile:
 
 
 def infer(profile: Profile, whole: bool = True) -> Column:
-    """Return the column that the values suggest.
+    """Return the column that the values suggest, of kind "ignored" where it is no evidence; its reason shows why.
 
-    Parameters
-    ----------
-    profile : Profile
-    whole : bool
-        Whether the values are all there will be. Otherwise the kind follows from their type alone, not from
-        what the first of them happen to be: no identifiers, and 0 and 1 are numbers.
-
-    Returns
-    -------
-    Column
-        Of kind "ignored" where it is no evidence; its reason shows why.
+    Unless the values are the ``whole`` column, its kind follows from their type alone, not from what the first of them
+    happen to be: no identifiers, and 0 and 1 are numbers.
 
     Examples
     --------

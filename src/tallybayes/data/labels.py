@@ -26,10 +26,7 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
         seen = np.bincount(_shifted(values, offset))
         return (np.flatnonzero(seen) + offset).astype(values.dtype)
     if values.dtype.kind in "OUST":
-        ordered = in_order(value for value in set(values.tolist()) if not is_missing(value))
-        result = np.empty(len(ordered), dtype=values.dtype)
-        result[:] = ordered
-        return result
+        return objects(in_order(v for v in set(values.tolist()) if not is_missing(v)), values.dtype)
     found = np.unique(values)
     return found[~np.isnan(found)] if found.dtype.kind == "f" else found
 
@@ -37,16 +34,14 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The different values, sorted, and the position of each value among them; `MISSING` for a missing value."""
     if values.dtype.kind == "O" and len(values) > SAMPLE and (few := _shared_objects(values)) is not None:
-        objects, place = few
-        levels, codes = factorise(objects)
+        some, place = few
+        levels, codes = factorise(some)
         return levels, codes[place]
     offset = _offset(values)
     if offset is None and values.dtype.kind in "OUT":
         listed = values.tolist()
         found = in_order(value for value in dict.fromkeys(listed) if not is_missing(value))
-        levels = np.empty(len(found), dtype=values.dtype)
-        levels[:] = found
-        return levels, _looked_up(listed, {value: p for p, value in enumerate(found)})
+        return objects(found, values.dtype), _looked_up(listed, {value: p for p, value in enumerate(found)})
     if offset is None:
         levels = distinct(values)
         return levels, encode(values, levels)
@@ -140,9 +135,7 @@ def class_array(classes: Sequence[Level], dtype: Any = None) -> NDArray[Any]:
             exact = _exact(classes, wanted)
             if exact is not None:
                 return exact
-    objects = np.empty(len(classes), dtype=object)
-    objects[:] = classes
-    return objects
+    return objects(classes)
 
 
 def _exact(classes: Sequence[Level], dtype: Any) -> NDArray[Any] | None:
@@ -170,6 +163,13 @@ def row_weights(weight: Any, n_rows: int) -> Array:
         row = int(np.flatnonzero(bad)[0])
         raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row}")
     return values
+
+
+def objects(values: Sequence[Any] | NDArray[Any], dtype: Any = object) -> NDArray[Any]:
+    """Values as an array of objects, or of another type, one a cell whatever they are."""
+    array = np.empty(len(values), dtype=dtype)
+    array[:] = values
+    return array
 
 
 def is_missing(value: Any) -> bool:
@@ -205,9 +205,7 @@ def _offset(values: NDArray[Any]) -> int | None:
     if values.dtype.kind not in "iu" or not len(values):
         return None
     low, high = int(values.min()), int(values.max())
-    if high > np.iinfo(np.int64).max:
-        return None
-    return low if high - low < max(SMALL_RANGE, 4 * len(values)) else None
+    return low if high < 2**63 and high - low < max(SMALL_RANGE, 4 * len(values)) else None
 
 
 def _shifted(values: NDArray[Any], offset: int) -> NDArray[np.intp]:

@@ -36,25 +36,7 @@ def survey(
     progress: Progress | None = None,
     opening: Table | None = None,
 ) -> Survey:
-    """Count the rows of files by class.
-
-    Parameters
-    ----------
-    file : File
-    target : str
-        The column of class labels.
-    modes : mapping of column to {"numbers", "levels", "nothing"}
-        What is to be counted of each column.
-    unlabelled : {"error", "ignore"}
-        What to do with rows that have no label.
-    progress : callable, optional
-    opening : Table, optional
-        The first `FIRST` rows, if they were read already.
-
-    Returns
-    -------
-    Survey
-    """
+    """Count the rows of files by class; ``opening`` is their first `FIRST` rows, if they were read already."""
     if opening is None:
         opening = file.first(FIRST, [target, *(name for name, mode in modes.items() if mode != "nothing")])
     opened = inspect(file, target, modes, opening)

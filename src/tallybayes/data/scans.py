@@ -23,13 +23,13 @@ from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
 from tallybayes.data.inference import infer, kind_for
 from tallybayes.data.known import as_learned, check_columns, with_retyping
-from tallybayes.data.labels import encode_labels, row_weights
+from tallybayes.data.labels import encode_labels, objects, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
-from tallybayes.data.targets import objects, refuse_signs
+from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
 from tallybayes.errors import DataError, SettingError
 
@@ -59,7 +59,7 @@ class Scan:
         return [self.target] if self.weight is None else [self.target, self.weight]
 
     def labelled(self, table: Table, schema: Schema, places: Places) -> TableBatch:
-        """Rows that all have a label, ready to be counted."""
+        """Rows that all have a label, those that count, ready to be counted."""
         values = table.columns[self.target]
         codes = values.codes(0, table.n_rows, schema.classes)
         if codes.min(initial=0) < 0:
@@ -67,17 +67,11 @@ class Scan:
         weights = None if self.weight is None else table.columns[self.weight].numbers(0, table.n_rows)
         others = {name: values for name, values in table.columns.items() if name not in self.columns}
         labels = Labels.hard(codes, row_weights(weights, table.n_rows))
-        return TableBatch(schema, replace(table, columns=others), places, labels)
+        return counting(TableBatch(schema, replace(table, columns=others), places, labels))
 
 
 class FileSource:
-    """The rows of files that DuckDB reads: CSV, Parquet, JSON lines and Arrow, larger than memory or not.
-
-    Parameters
-    ----------
-    file : File
-    scan : Scan
-    """
+    """The rows of files that DuckDB reads: CSV, Parquet, JSON lines and Arrow, larger than memory or not."""
 
     made_by = "pyarrow"
 
@@ -188,10 +182,6 @@ class FileSource:
 
     # ------------------------------------------------------------------------------------------ rows
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        """The rows of some columns, a part at a time."""
-        return self.file.tables(columns)
-
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
@@ -235,7 +225,7 @@ class FileSource:
             return {name: (column.low, column.high) for name, column in known.items()}
         found: dict[str, Range] = {}
         for table in self._tables(numbers):
-            part = counting(self.scan.labelled(table, schema, {}))
+            part = self.scan.labelled(table, schema, {})
             for name, (low, high) in part.ranges().items():
                 least, largest = found.get(name, (low, high))
                 found[name] = min(low, least), max(high, largest)
@@ -309,7 +299,7 @@ def drawn(parts: Iterator[TableBatch], most: int, ranges: Ranges) -> TableBatch:
     """
     seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
     held = 0
-    for part in map(counting, parts):
+    for part in parts:
         found = part.keys(ranges)
         keys = copy_keys(found, seen.numbered(found.exact))
         rows = np.flatnonzero(keys <= limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -59,9 +59,6 @@ class Source(Protocol):
     def all_rows(self, schema: Schema, places: Places) -> Rows:
         """All rows in memory, those without a label too: their class code is −1."""
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        """The rows of some columns, a part at a time."""
-
 
 def evidence(schema: Schema) -> tuple[str, ...]:
     """The columns of a table that are evidence, by which its rows are drawn."""
@@ -117,14 +114,12 @@ class TableSource:
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         table, labels = self._labelled
-        batch = with_own_words(TableBatch(schema, table, places, labels), self.table, self.n_jobs)
-        return count(batch, families, self.n_jobs)
+        batch = counting(TableBatch(schema, table, places, labels))
+        whole = None if table is self.table else self.table  # with the words of rows whose labels are to be estimated
+        return count(with_own_words(batch, whole, self.n_jobs), families, self.n_jobs)
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return with_own_words(TableBatch(schema, self.table, places, self.labels), n_jobs=self.n_jobs)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        yield replace(self.table, columns={name: self.table.columns[name] for name in columns}, matrix=None)
 
 
 @dataclass(frozen=True)
@@ -156,6 +151,3 @@ class MatrixSource:
 
     def all_rows(self, schema: Schema, places: Places) -> Batch:
         return replace(self.batch, schema=schema)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Table]:
-        raise NotImplementedError("a matrix has no columns of its own")

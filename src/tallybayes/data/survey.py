@@ -122,17 +122,7 @@ def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapp
 
 
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:
-    """The tally of blocks that a scan can count.
-
-    Parameters
-    ----------
-    seen : Survey
-    schema : Schema
-        Its classes are those of the survey; a column that was not seen is missing in every row.
-    places : mapping of block to positions of its columns
-    families : mapping of block to family
-        Such that `can_push`.
-    """
+    """The tally of blocks that a scan can count (`can_push`); a column that was not seen is missing in every row."""
     none = np.zeros(len(schema.classes))
     nothing = Seen(none, none, none, 0.0, 0.0, {})
 

@@ -60,16 +60,7 @@ class Table:
 
 
 def read_table(data: Any) -> Table:
-    """Read a table of any supported kind, without copying its columns.
-
-    Parameters
-    ----------
-    data : pandas, Polars or PyArrow frame, mapping of columns, sequence of mappings, or array of shape (n, d)
-
-    Returns
-    -------
-    Table
-    """
+    """Read a frame of any kind, a mapping of columns, a list of mappings or an array, without copying its columns."""
     if isinstance(data, Table):
         return data
     if is_sparse(data):
@@ -225,8 +216,8 @@ class TableBatch:
 
         ``ranges`` are the smallest and the largest number of each column, where these rows are not all there are.
         """
-        exact = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
-        free = exact.copy()
+        both = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+        exact, free = np.zeros_like(both), np.zeros_like(both)
         known = self.ranges() if ranges is None else ranges
         evidence = [c for c in self.schema.columns if c.is_evidence and _varies(c, known)]
         values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
@@ -235,12 +226,13 @@ class TableBatch:
 
         def add(first: int, last: int) -> None:
             for each, end in zip(work, ends, strict=True):
-                each(exact[first:last], first, None)
-                each(free[first:last], first, end)
+                each((both if end is None else exact)[first:last], first, None)
+                if end is not None:
+                    each(free[first:last], first, end)
 
         for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
             pass
-        return keys.RowKeys(free, exact)
+        return keys.RowKeys(free + both, exact + both)
 
     def ranges(self) -> Ranges:
         """The smallest and the largest number of each column whose unit does not matter."""

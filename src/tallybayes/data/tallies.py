@@ -69,27 +69,9 @@ def tally_table(
     unlabelled: str = "error",
     progress: Progress | None = None,
 ) -> Tally:
-    """Tally the rows of a table, wherever it is.
+    """Tally the rows of a table, wherever it is; the options are those of `tally`.
 
-    Parameters
-    ----------
-    data : frame, dict of columns, path or str, or lazy table
-        CSV, TSV, Parquet, JSON lines or Arrow files, or a pattern of them; a DuckDB relation, a Polars LazyFrame, an
-        Ibis table, a Spark or Dask DataFrame.
-    target : str
-        The column of class labels.
-    kind, family, drop, missing
-        As in `NaiveBayes`.
-    weight : str, optional
-        The column of row weights.
-    unlabelled : {"error", "ignore"}
-        What to do with rows that have no label.
-    progress : callable, optional
-        Receives now and then the share that is done.
-
-    Returns
-    -------
-    Tally
+    ``progress`` receives now and then the share that is done.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.schema import Level
-from tallybayes.data.labels import class_array, encode_labels, factorise, is_missing
+from tallybayes.data.labels import class_array, encode_labels, factorise, is_missing, objects
 from tallybayes.errors import DataError, SettingError
 
 NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
@@ -168,10 +168,3 @@ def coded(labels: NDArray[Any], classes: NDArray[Any] | None = None) -> tuple[ND
     if classes.dtype.kind in "OT" and all(isinstance(label, str) for label in classes):
         classes = class_array(classes.tolist())
     return classes, codes
-
-
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Values as an array of objects, whatever they are."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

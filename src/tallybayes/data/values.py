@@ -23,7 +23,7 @@ from tallybayes.core.batch import MISSING, UNSEEN, Documents
 from tallybayes.core.kernels import Texts, list_text, texts_of
 from tallybayes.core.schema import Level, in_order
 from tallybayes.core.tokens import Tokens
-from tallybayes.data.labels import distinct, encode, factorise, is_missing
+from tallybayes.data.labels import distinct, encode, factorise, is_missing, objects
 from tallybayes.data.words import Counted, HoldsText
 from tallybayes.errors import DataError
 
@@ -103,11 +103,10 @@ class ArrayValues(HoldsText):
             self.storage = _storage_of(self.array)
 
     @classmethod
-    def of_texts(cls, texts: list[str]) -> ArrayValues:
+    def of_texts(cls, texts: Sequence[str] | NDArray[Any]) -> ArrayValues:
         """Strings, all of them present: nothing has to be checked."""
         column = cls(np.empty(0, dtype=object))
-        column.array, column.storage = np.empty(len(texts), dtype=object), "text"
-        column.array[:] = texts
+        column.array, column.storage = objects(texts), "text"
         vars(column)["n_missing"] = 0
         return column
 
@@ -133,7 +132,8 @@ class ArrayValues(HoldsText):
         return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
 
     def take(self, rows: NDArray[Any]) -> Values:
-        taken = ArrayValues(self.array[rows])
+        all_texts = self.storage == "text" and self.array.dtype.kind == "O" and self.n_missing == 0
+        taken = (ArrayValues.of_texts if all_texts else ArrayValues)(self.array[rows])
         taken.keep_words(self, rows)
         return taken
 
@@ -230,9 +230,7 @@ class SeriesValues(HoldsText):
         if self.storage == "text":
             return np.array([*self._listed.values, None], dtype=object)[self._listed.places]
         if self.storage in ("integer", "boolean") and self.n_missing:  # floats, which have NaN, round large integers
-            labels = np.empty(len(self), dtype=object)
-            labels[:] = self.series.to_list()
-            return labels
+            return objects(self.series.to_list())
         return np.asarray(self.series.to_numpy())
 
     def value(self, row: int) -> Any:

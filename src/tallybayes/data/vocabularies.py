@@ -55,7 +55,7 @@ def words_of(values: Values, tokens: Tokens, n_jobs: int | None = None) -> Vocab
     if values.storage != "text":
         return nothing(tokens)
     counted = values.learned_words(tokens, n_jobs)
-    if isinstance(counted.words, range):
+    if isinstance(counted.words, range) or counted.all_occur:
         return counted.words
     used = np.zeros(len(counted.words), dtype=bool)  # those of some rows of a larger table are fewer
     used[counted.documents.column] = True

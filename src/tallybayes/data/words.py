@@ -25,6 +25,7 @@ class Counted:
 
     words: Vocabulary | range
     documents: Documents
+    all_occur: bool = True  # whether the documents have every word
 
     def within(self, levels: Sequence[Level], tokens: Tokens) -> Documents:
         """The counts of some words, as they weigh; others are left out."""
@@ -62,7 +63,7 @@ class Counted:
 
     def take(self, rows: NDArray[Any]) -> Counted:
         """Some documents, by number."""
-        return replace(self, documents=self.documents.take(rows))
+        return replace(self, documents=self.documents.take(rows), all_occur=False)
 
 
 def count_words(texts: kernels.Texts, tokens: Tokens, first: int, last: int, n_jobs: int | None = 1) -> Counted:
@@ -93,7 +94,7 @@ def _joined(mine: Counted, theirs: Counted) -> Counted:
     documents = Documents(
         np.concatenate((a.data, b.data)), np.concatenate((a.column, b.column)), start, len(words), missing
     )
-    return Counted(words, documents)
+    return Counted(words, documents, mine.all_occur and theirs.all_occur)
 
 
 def _missing(x: Documents) -> NDArray[np.bool_]:

@@ -73,3 +73,13 @@ class DiscreteNB(MatrixNB):
     def class_log_prior_(self) -> Array:
         """Log P(y), shape (n_classes,)."""
         return self.model_.log_prior
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def feature_count(self: Any) -> Array:
+    """Σ w·x of each class and column, shape (n_classes, n_features); of yes and no the weight of yes."""
+    return self._summary.count

@@ -296,14 +296,12 @@ class Fitted(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            Rows as they were learned, or any labelled rows. A table that had its labels in a column when it was learned
-            may be passed with that column and without y.
+            Labelled rows; a table whose labels were a column when it was learned may be passed without y.
         method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
-            Leave out each training row in turn, one of so many folds, or the folds that an array numbers: exact and
-            without refitting for textbook models. Where settings were chosen from rows, folds are learned anew, while
-            leave-one-out keeps the choices, flatters and warns. "test" scores the rows as they are. "auto" does that,
-            too, unless they are all those that were learned: then it gives the stored figures (`evaluation_`), five
-            folds, or leave-one-out of a textbook model. `Evaluation.method` shows which.
+            Leave out each training row, each of so many folds, or the folds that an array numbers: exact and without
+            refitting for textbook models; otherwise folds are learned anew, and leave-one-out keeps what was chosen
+            from rows, flatters and warns. "test" scores the rows as they are; so does "auto", unless they are all those
+            that were learned: these give the stored figures, five folds, or leave-one-out of a textbook model.
         seed : int, default=0
             Which folds; they follow from what the rows hold, not from their order.
 
@@ -356,11 +354,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def n_joint_parameters_(self) -> int:
         """Number of free parameters that the full joint of the same columns would need, an exact integer."""
         return self.model_.n_joint_parameters
-
-    @property
-    def evaluation_(self) -> Evaluation | None:
-        """The figures that were measured, on rows without a part in the model, when it was learned; or None."""
-        return self.model_.provenance.evaluation
 
     n_iter_, converged_ = property(n_iter), property(converged)
     log_likelihood_path_ = property(log_likelihood_path)

@@ -53,6 +53,7 @@ class MatrixNB(Fitted):
 
     _kind: ClassVar[Kind]
     _block: ClassVar[str]  # name of the family, and of the only block
+    _missing: ClassVar[bool] = True  # whether NaN is taken for a missing value
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Fitted._shared_constraints,
@@ -262,6 +263,13 @@ class MatrixNB(Fitted):
         settings = Settings({cls._block: estimator._family()}, estimator._prior(classes), float(estimator.prior_alpha))
         estimator._keep(Model(settings, tally))
         return estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._missing
+        tags.input_tags.positive_only = self._kind in ("count", "category")
+        tags.input_tags.categorical = self._kind == "category"
+        return tags
 
 
 # ---------------------------------------------------------------------------------------------- priors by name

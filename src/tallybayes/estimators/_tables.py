@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Labels
-from tallybayes.core.evaluation import CalibrationReport
+from tallybayes.core.evaluation import CalibrationReport, Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
-from tallybayes.core.settings import EvidenceWeights
+from tallybayes.core.settings import EvidenceWeights, Prior
 from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target
 from tallybayes.data.labels import row_weights
@@ -23,7 +23,7 @@ from tallybayes.data.opening import source_of
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import Table, TableBatch, read_table, table_like
 from tallybayes.errors import DataError, SettingError
-from tallybayes.estimators._checks import Target, check_lengths, unchanged_on_error
+from tallybayes.estimators._checks import Target, check_lengths, given_prior, unchanged_on_error
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
@@ -37,6 +37,7 @@ from tallybayes.learning.textbook import settings_of_tally
 class TableNB(Fitted):
     """A classifier of tables, whatever their columns; a subclass defines its options (`_options`)."""
 
+    prior: Prior
     strict: bool = False
     decay: float = 1.0
 
@@ -49,6 +50,11 @@ class TableNB(Fitted):
     def weights_(self) -> EvidenceWeights | None:
         """The weight of each column's evidence; None where all are one."""
         return self.model_.settings.weights
+
+    @property
+    def evaluation_(self) -> Evaluation | None:
+        """The figures that were measured, on rows without a part in the model, when it was learned; or None."""
+        return self.model_.provenance.evaluation
 
     @property
     def calibration_(self) -> CalibrationReport:
@@ -107,7 +113,7 @@ class TableNB(Fitted):
         if isinstance(weight, str):
             X, weight = split_target(X, weight)
         X, y, name = self._split(X, y)
-        return self._table_source(X, Target.of(y, self._options().unlabelled), weight, name)
+        return self._table_source(X, Target.of(y, self.unlabelled), weight, name)
 
     def _split(self, X: Any, y: Any) -> tuple[Any, Any, str | None]:
         """The table without its labels, the labels, and the column that held them."""
@@ -300,6 +306,9 @@ class TableNB(Fitted):
         return f"{shown}{self.schema_._repr_html_()}{classes}"
 
     # ------------------------------------------------------------------------------------------ other models
+
+    def _with_prior_parameter(self, prior: Any) -> None:
+        self.prior = prior if isinstance(prior, str) else given_prior(prior, self.classes_)  # type: ignore[assignment]
 
     def blank(self) -> Self:
         """Return an estimator that reads tables as this one does and has learned nothing yet.

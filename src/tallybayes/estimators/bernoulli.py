@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from tallybayes.core.batch import Array, Csr, Matrix
 from tallybayes.data.arrays import is_sparse, sparse_rows
 from tallybayes.errors import CellError
-from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, feature_count, pseudocount
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.learning.options import EM, Unlabelled
 
@@ -112,18 +112,9 @@ class BernoulliNB(DiscreteNB):
                 raise CellError("holds more than 1", "Set binarize to a threshold.", int(row), int(column))
         return rows
 
-    @property
-    def feature_count_(self) -> Array:
-        """Weight of yes in each class and column, shape (n_classes, n_features)."""
-        return self._summary.count
+    feature_count_ = property(feature_count)
 
     @property
     def feature_log_prob_(self) -> Array:
         """Log P(yes) in each class and column, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].log_yes.T
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = True
-        return tags

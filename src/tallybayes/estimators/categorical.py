@@ -149,11 +149,3 @@ class CategoricalNB(DiscreteNB):
         """Log probability of each class and level, an array of shape (n_classes, n_categories) a column."""
         tables = self.model_.parameters[self._block]
         return [tables.of_column(j) for j in range(len(self.n_categories_))]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
-        return tags

@@ -12,7 +12,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Prior, checked_prior
 from tallybayes.errors import NotAvailableError
-from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, feature_count, pseudocount
 from tallybayes.families.complement import Complement
 from tallybayes.learning.options import EM, Unlabelled
 
@@ -72,6 +72,7 @@ class ComplementNB(DiscreteNB):
 
     _block = "complement"
     _kind = "count"
+    _missing = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**CONSTRAINTS, "norm": ["boolean"]}
 
@@ -151,13 +152,4 @@ class ComplementNB(DiscreteNB):
         """Weight of each word in each class, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].finite.slope.T
 
-    @property
-    def feature_count_(self) -> Array:
-        """Σ w·x of each class and column, shape (n_classes, n_features)."""
-        return self._summary.count
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
-        return tags
+    feature_count_ = property(feature_count)

@@ -230,8 +230,3 @@ class GaussianDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ma
     def priors_(self) -> Array:
         """P(y), shape (n_classes,)."""
         return np.exp(self.model_.log_prior)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

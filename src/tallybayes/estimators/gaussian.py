@@ -162,11 +162,6 @@ class GaussianNB(MatrixNB):
         """P(y), shape (n_classes,)."""
         return self._kept(np.exp(self.model_.log_prior))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _is_single(batch: Any) -> bool:
     """Whether the numbers are of single precision."""

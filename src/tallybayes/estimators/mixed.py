@@ -16,7 +16,6 @@ from tallybayes.core.tokens import Tokens
 from tallybayes.data.opening import is_stored, open_source
 from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
-from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.learning.options import EM, Alpha, Missing, Options, Pairs, Unlabelled, Weights, check_values
@@ -188,10 +187,10 @@ class NaiveBayes(TableNB):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        check_values(self.get_params(deep=False))
+        check_values(vars(self))
 
     def _options(self) -> Options:
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in OPTIONS}
+        given = {name: value for name, value in vars(self).items() if name in OPTIONS}
         return Options(**{name: value for name, value in given.items() if value is not None or name == "weights"})
 
     def _source(self, X: Any, y: Any, weight: Any) -> Source:
@@ -262,9 +261,6 @@ class NaiveBayes(TableNB):
     def alpha_(self) -> float:
         """The chosen pseudocount, with ``alpha="auto"``."""
         return self._chosen("alpha")
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]
 
 
 def one_target(y: Any, target: str | None) -> Any:

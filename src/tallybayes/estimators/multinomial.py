@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array
-from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, feature_count, pseudocount
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.learning.options import EM, Unlabelled
 
@@ -67,6 +67,7 @@ class MultinomialNB(DiscreteNB):
 
     _block = "multinomial"
     _kind = "count"
+    _missing = False
     _chosen_parameters = ("alpha", "document_length")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -112,13 +113,4 @@ class MultinomialNB(DiscreteNB):
         """Log share of each word in each class, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].log_theta.T
 
-    @property
-    def feature_count_(self) -> Array:
-        """Σ w·x of each class and column, shape (n_classes, n_features)."""
-        return self._summary.count
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
-        return tags
+    feature_count_ = property(feature_count)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.batch import Array
-from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, pseudocount
+from tallybayes.estimators._discrete import CONSTRAINTS, DiscreteNB, feature_count, pseudocount
 from tallybayes.families.poisson import Poisson
 from tallybayes.learning.options import EM, Unlabelled
 
@@ -94,14 +94,4 @@ class PoissonNB(DiscreteNB):
         """Events per row of each class and column, shape (n_classes, n_features)."""
         return self.model_.parameters[self._block].rate
 
-    @property
-    def feature_count_(self) -> Array:
-        """Σ w·x of each class and column, shape (n_classes, n_features)."""
-        return self._summary.count
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
-        return tags
+    feature_count_ = property(feature_count)

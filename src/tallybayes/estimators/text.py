@@ -13,11 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens
-from tallybayes.data.labels import is_missing
+from tallybayes.data.labels import is_missing, objects
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError
-from tallybayes.estimators._checks import given_prior
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.families import FAMILIES
@@ -25,6 +24,15 @@ from tallybayes.learning.options import EM, Options, Unlabelled, Weights
 
 TEXT = "text"  # the name of the only column
 OF_TEXT = {name for name, family in FAMILIES.items() if "text" in family.reads}
+OF_TOKENS: dict[str, list[Any]] = {  # parameters of what tokenises
+    "words": [StrOptions({"unicode", "sklearn", "lines"})],
+    "lower": ["boolean"],
+    "characters": [tuple, list, None],
+    "stop_words": ["array-like"],
+    "min_count": [Interval(Integral, 1, None, closed="left")],
+    "max_features": [Interval(Integral, 1, None, closed="left"), None],
+    "hashed": [Interval(Integral, 1, 30, closed="both"), None],
+}
 
 
 class TextNB(TableNB):
@@ -83,7 +91,7 @@ class TextNB(TableNB):
     class_count_ : ndarray of shape (n_classes,)
     vocabulary_ : Vocabulary or range
         The words that are counted, in order; with `hashed`, their numbers.
-    schema_, model_, tally_
+    schema_, evaluation_, model_, tally_
         As in `NaiveBayes`.
 
     Examples
@@ -96,19 +104,13 @@ class TextNB(TableNB):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Fitted._shared_constraints,
+        **OF_TOKENS,
         "family": [StrOptions(OF_TEXT), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "weights": [StrOptions({"auto", "learn", "words"}), None],
         "prior": [StrOptions({"empirical", "uniform"}), Mapping],
         "prior_alpha": [Interval(Real, 0, None, closed="left")],
-        "words": [StrOptions({"unicode", "sklearn", "lines"})],
-        "lower": ["boolean"],
         "ngrams": [tuple, list, None],
-        "characters": [tuple, list, None],
-        "stop_words": ["array-like"],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "hashed": [Interval(Integral, 1, 30, closed="both"), None],
         "damped": ["boolean", None],
         "scaled": ["boolean", None],
         "idf": ["boolean"],
@@ -211,7 +213,7 @@ class TextNB(TableNB):
         return Options(
             kind={TEXT: "text"},
             family={TEXT: self.family or ("multinomial" if plain else "complement")},
-            tokens=self._tokens(Tokens() if plain else USUAL),
+            tokens=tokens_of(self, Tokens() if plain else USUAL),
             alpha=None if self.alpha is None else float(self.alpha),
             idf=bool(self.idf),
             weights=self.weights,
@@ -222,26 +224,6 @@ class TextNB(TableNB):
             em=self.em or EM(),
             n_jobs=self.n_jobs,
         )
-
-    def _tokens(self, usual: Tokens) -> Tokens:
-        """How texts are tokenised."""
-        # What is a token already, or part of a word, does not come in pairs.
-        ngrams = (1, 1) if self.characters is not None or self.words == "lines" else usual.ngrams
-        return Tokens(
-            self.words,
-            bool(self.lower),
-            ngrams if self.ngrams is None else self.ngrams,
-            self.characters,
-            tuple(self.stop_words),
-            int(self.min_count),
-            self.max_features,
-            self.hashed,
-            usual.damped if self.damped is None else bool(self.damped),
-            usual.scaled if self.scaled is None else bool(self.scaled),
-        )
-
-    def _with_prior_parameter(self, prior: Any) -> None:
-        self.prior = given_prior(prior, self.classes_) if not isinstance(prior, str) else prior  # type: ignore[assignment]
 
     def explain(self, row: Any, against: Any = None) -> Any:
         """Return the evidence for the class of one text.
@@ -257,6 +239,24 @@ class TextNB(TableNB):
         Explanation
         """
         return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
+
+
+def tokens_of(given: Any, usual: Tokens) -> Tokens:
+    """How texts are tokenised by an estimator: as its parameters ask for, or as is usual."""
+    # What is a token already, or part of a word, does not come in pairs.
+    ngrams = (1, 1) if given.characters is not None or given.words == "lines" else usual.ngrams
+    return Tokens(
+        given.words,
+        bool(given.lower),
+        ngrams if given.ngrams is None else given.ngrams,
+        given.characters,
+        tuple(given.stop_words),
+        int(given.min_count),
+        given.max_features,
+        given.hashed,
+        usual.damped if given.damped is None else bool(given.damped),
+        usual.scaled if given.scaled is None else bool(given.scaled),
+    )
 
 
 def text_values(documents: Any) -> Values:
@@ -289,7 +289,4 @@ def _column(documents: Any) -> Values:
 
 def _strings(documents: Any) -> NDArray[Any]:
     """The texts as an array of objects; those in bytes are taken for UTF-8, and what is none is no word."""
-    found = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in documents]
-    array = np.empty(len(found), dtype=object)
-    array[:] = found
-    return array
+    return objects([each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in documents])

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Documents
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.values import Values
+from tallybayes.data.vocabularies import nothing
 from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.estimators.text import text_values
+from tallybayes.estimators.text import OF_TOKENS, text_values, tokens_of
 
 
 class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -57,14 +57,8 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     words_: Vocabulary | range
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "words": [StrOptions({"unicode", "sklearn", "lines"})],
-        "lower": ["boolean"],
+        **OF_TOKENS,
         "ngrams": [tuple, list],
-        "characters": [tuple, list, None],
-        "stop_words": ["array-like"],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "hashed": [Interval(Integral, 1, 30, closed="both"), None],
         "damped": ["boolean"],
         "scaled": ["boolean"],
         "vocabulary": ["array-like", None],
@@ -148,7 +142,7 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         check_is_fitted(self)
         values = text_values(X)
         if values.storage == "text":
-            values.learned_words(self._tokens(), self.n_jobs)  # on all cores
+            values.learned_words(tokens_of(self, Tokens()), self.n_jobs)  # on all cores
         return self._counts(values)
 
     def inverse_transform(self, X: Any) -> list[NDArray[Any]]:
@@ -188,28 +182,20 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """The column of each word."""
         return {word: p for p, word in enumerate(self.get_feature_names_out())}
 
-    def _tokens(self) -> Tokens:
-        how = (self.words, bool(self.lower), self.ngrams, self.characters, tuple(self.stop_words))
-        limits = (int(self.min_count), self.max_features, self.hashed)
-        return Tokens(*how, *limits, bool(self.damped), bool(self.scaled))
-
     def _learn(self, values: Values) -> None:
         self._validate_params()
-        tokens = self._tokens()
+        tokens = tokens_of(self, Tokens())
         if self.vocabulary is not None:
             self.words_ = Vocabulary.of(list(self.vocabulary))
         elif values.storage == "empty":
-            self.words_ = Vocabulary.of([]) if tokens.hashed is None else range(1 << tokens.hashed)
+            self.words_ = nothing(tokens)
         else:
             self.words_ = values.learned_words(tokens, self.n_jobs).chosen(tokens)
 
     def _counts(self, values: Values) -> Any:
-        tokens, n = self._tokens(), len(values)
-        x = (
-            Documents.none(n, len(self.words_))
-            if values.storage == "empty"
-            else values.words(tokens, self.words_, 0, n)
-        )
+        tokens, n = tokens_of(self, Tokens()), len(values)
+        empty = values.storage == "empty"
+        x = Documents.none(n, len(self.words_)) if empty else values.words(tokens, self.words_, 0, n)
         dtype = self.dtype or (np.float64 if tokens.damped or tokens.scaled else np.int64)
         return sparse.csr_matrix((x.data.astype(dtype, copy=False), x.column, x.start), shape=(n, len(self.words_)))
 

@@ -17,42 +17,20 @@ FORBIDDEN = -1e300  # stands for −inf, which some databases refuse to calculat
 class Dialect:
     """One SQL dialect.
 
-    Parameters
-    ----------
-    name : str
-    double, string : str
-        What the types of numbers and of texts are called.
-    quote : str
-        What stands around a name.
-    nan : str
-        A condition that a number x is not a number; empty where there is none such.
-    lookup : str
-        Element i of a list, counted from one; empty where there are no lists.
-    greatest : str
-        The function that gives the largest of its arguments.
-    backslash : bool
-        Whether a backslash in a text means something.
-    raises : bool
-        Whether a product that is too large for a number is an error.
-    few : int
-        Levels up to which a value is compared with one after the other; longer lists are joined.
-    once : str
-        What has a step worked out once and kept, where the planner would otherwise write it out in what is asked of it.
-    fence : str
-        What keeps a step apart from the next, where the planner would otherwise write it out wherever it is used: the
-        query would grow with every step as a power.
+    A planner may write out a step wherever it is used, and the query would grow with every step as a power: ``once``
+    has a step worked out once and kept, and ``fence`` keeps it apart from the next.
     """
 
     name: str
-    double: str
-    string: str
-    quote: str = '"'
-    nan: str = ""
-    lookup: str = ""
-    greatest: str = "GREATEST"
-    backslash: bool = False
-    raises: bool = False
-    few: int = 64
+    double: str  # the type of numbers
+    string: str  # the type of texts
+    quote: str = '"'  # around a name
+    nan: str = ""  # a condition that x is not a number; empty where there is none such
+    lookup: str = ""  # element i of a list, counted from one; empty where there are no lists
+    greatest: str = "GREATEST"  # the function that gives the largest of its arguments
+    backslash: bool = False  # whether it means something in a text
+    raises: bool = False  # whether a product that is too large for a number is an error
+    few: int = 64  # levels up to which a value is compared with one after the other; longer lists are joined
     once: str = ""
     fence: str = ""
 

@@ -71,22 +71,7 @@ class PredictionColumns:
 def predict_batches(
     model: Model, source: Any, output: PredictionColumns | None = None, progress: Progress | None = None
 ) -> Iterator[Any]:
-    """Stream a file through a model.
-
-    Parameters
-    ----------
-    model : Model
-    source : path
-        The rows: CSV, Parquet, JSON lines or Arrow.
-    output : PredictionColumns, optional
-    progress : callable, optional
-        Called with the number of rows that are done.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The rows in their order, with the predictions.
-    """
+    """Stream a file through a model: record batches of Arrow, the rows in their order with the predictions."""
     # Rows that were yielded cannot be taken back, so the types must fit every row from the start.
     yield from _stream(model, open_file(source).typed_by_all_rows(), output or PredictionColumns(), progress)[1]
 

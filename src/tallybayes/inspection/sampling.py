@@ -17,22 +17,9 @@ from tallybayes.errors import NotAvailableError
 def sampled(
     model: Model, n: int, rng: np.random.Generator, missing: bool = False
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Draw rows as columns of values, and the class code of each.
+    """Draw rows as columns of values in the order of the schema, without those ignored, and the class code of each.
 
-    Parameters
-    ----------
-    model : Model
-    n : int
-        Number of rows.
-    rng : numpy.random.Generator
-    missing : bool
-        Make values missing as often as they were in training.
-
-    Returns
-    -------
-    columns : dict of str to ndarray
-        In the order of the schema; ignored columns are omitted.
-    codes : ndarray of shape (n,)
+    Values are ``missing``, if that is wanted, as often as they were in training.
     """
     drawn, codes = model.sample(n, rng)
     columns: dict[str, NDArray[Any]] = {}

@@ -59,10 +59,10 @@ def _coarse(batch: TableBatch, column: Column) -> tuple[Column, Array]:
     values = np.asarray(batch.table.columns[column.name].numbers(0, batch.n_rows), dtype=np.float64)
     known = np.isfinite(values)
     fine = np.searchsorted(column.edges or (), values[known], side="right")
-    weight = np.bincount(fine, batch.labels.weight[known], len(column.edges or ()) + 1)
+    weight = np.bincount(fine, batch.labels.weight[known], len(column.edges or ()) + 1).astype(np.float64)
     group = even_groups(weight, BINS)
     edges = tuple(np.array(column.edges or ())[group[1:] > group[:-1]].tolist())
-    heavy = np.bincount(group, weight)
+    heavy = np.bincount(group, weight).astype(np.float64)
     largest = float(np.abs(values[known]).max(initial=0.0)) or 1.0
     sums = np.bincount(group[fine], batch.labels.weight[known] * (values[known] / largest), len(heavy))
     centre = np.divide(sums, heavy, out=np.zeros_like(sums), where=heavy > 0)

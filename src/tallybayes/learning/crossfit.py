@@ -48,11 +48,11 @@ class _Folds:
     n_jobs: int | None
 
     @classmethod
-    def dealt(cls, batch: TableBatch, base: Settings, options: Options) -> _Folds | None:
+    def dealt(cls, batch: TableBatch, base: Settings, options: Options, pull: float) -> _Folds | None:
         assert batch.labels is not None
         n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
-        found = [climbed(batch.take(np.flatnonzero(fold != f)), base, options) for f in range(n_folds)]
+        found = [climbed(batch.take(np.flatnonzero(fold != f)), base, options, pull) for f in range(n_folds)]
         ladders = [ladder for ladder in found if ladder is not None]
         return cls(batch, fold, ladders, options.n_jobs) if len(ladders) == n_folds else None
 
@@ -94,8 +94,8 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
-        folds = _Folds.dealt(batch, learned, options)
-        whole = None if folds is None else climbed(batch, learned, options)
+        whole = climbed(batch, learned, options)
+        folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
         if folds is None or whole is None:
             return None
         prior = folds.prior()

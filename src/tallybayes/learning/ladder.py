@@ -6,7 +6,7 @@ Each is a model of what was counted once. What is learned from some rows is judg
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from tallybayes.learning.options import Options
 from tallybayes.learning.pairs import Paired, found_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
 from tallybayes.learning.reading import Reading, places_of
-from tallybayes.learning.weights import best_pull, column_weights, learn
+from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
 
 TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
 MOST_NUMBERS = 64  # that are read together, the most informative ones
@@ -41,11 +41,11 @@ class Ladder:
     names: Sequence[str]  # of the columns that have weights, P
     sample: TableBatch  # rows that weights were learned from
     rows: HeldOut  # their leave-one-out evidence, of the columns and then of the pairs
+    pull: float  # that kept the weights near one
     weights: Array  # (2, 1 + P + Q) of the prior, the columns and the pairs: without the pairs, and with them
     shifts: Array  # (2, P, K) what each column adds wherever it has a value
     pairs: Paired | None = None
     block: Model | None = None  # of the numbers together, and nothing else
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def rungs(self) -> tuple[Model, ...]:
@@ -83,7 +83,8 @@ class Ladder:
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
     """Scores (n, K) of rows without the prior."""
-    return model.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs) - model.prior_score
+    bare = replace(model, settings=replace(model.settings, prior="none"))
+    return bare.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
 
 
 def with_shrinkage(block: Model, shrinkage: float) -> Model:
@@ -104,8 +105,11 @@ def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, O
     }
 
 
-def climbed(batch: TableBatch, base: Settings, options: Options) -> Ladder | None:
-    """The readings of some labelled rows; None where evidence is infinite, so that no weights can be learned."""
+def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | None = None) -> Ladder | None:
+    """The readings of some labelled rows; None where evidence is infinite, so that no weights can be learned.
+
+    ``pull`` is how strongly weights are kept near one; it is chosen where none is given.
+    """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
     cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
@@ -118,7 +122,8 @@ def climbed(batch: TableBatch, base: Settings, options: Options) -> Ladder | Non
         return None
     ones, prior = np.ones(rows.n_terms), read.model.log_prior
     fixed = len(ones) if options.weights is None else None
-    pull = best_pull(rows, ones) if fixed is None else 1.0
+    if pull is None:
+        pull = best_pull(rows, ones) if fixed is None else PULL
     weights = _cleared(learn(rows, ones, pull=pull)) if fixed is None else ones
     pairs, joint = None, rows
     if options.most_pairs:
@@ -132,7 +137,7 @@ def climbed(batch: TableBatch, base: Settings, options: Options) -> Ladder | Non
     if fixed is None:
         shifts = np.stack([centred(rows, w[: len(ones)], prior) for w in (alone, both)])
     block = _block(read, batch, rows, names, options)
-    return Ladder(read, names, sample, joint, np.stack((alone, both)), shifts, pairs, block)
+    return Ladder(read, names, sample, joint, pull, np.stack((alone, both)), shifts, pairs, block)
 
 
 def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:

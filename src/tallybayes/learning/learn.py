@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, MatrixSource, Places, Source, TableSource
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
-from tallybayes.errors import ColumnWarning, DataError
+from tallybayes.errors import ColumnWarning, DataError, NotAvailableError
 from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -126,7 +127,7 @@ def _start(schema: Schema, options: Options) -> tuple[Settings, Places]:
 
 
 def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
-    if options.is_textbook or len(schema.classes) < 2:
+    if options.is_textbook or len(schema.classes) < 2 or _is_given(schema, options):
         return True
     few = facts.n_rows < LEAST_ROWS
     if few and (options.weights not in ("auto", None) or options.given_pairs is not None):
@@ -136,6 +137,12 @@ def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
             stacklevel=4,
         )
     return few
+
+
+def _is_given(schema: Schema, options: Options) -> bool:
+    """Whether nothing is left to choose: no weights and no pairs, and words only, whose family is given."""
+    plain = options.weights is None and options.pairs == 0 and not isinstance(options.alpha, str)
+    return plain and all(column.kind in ("text", "ignored") for column in schema.columns)
 
 
 def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
@@ -233,7 +240,8 @@ def _held_out(model: Model, rows: Rows, options: Options) -> Unseen:
     """Scores of rows by models that they had no part in."""
     assert rows.labels is not None
     if model.provenance.guessed or not model.is_chosen or rows.n_rows < 2:
-        return Unseen(model.leave_one_out(rows, options.n_jobs), rows.labels, leave_one_out_of(model))
+        with suppress(NotAvailableError):  # of words that are weighted by how rare they are in all texts
+            return Unseen(model.leave_one_out(rows, options.n_jobs), rows.labels, leave_one_out_of(model))
     n_folds = min(N_FOLDS, rows.n_rows)
     fold = dealt(rows, n_folds)
     return Unseen(refitted_folds(rows, learned_again(model, options), fold), rows.labels, method_of(n_folds), n_folds)

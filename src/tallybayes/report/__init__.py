@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import every_nth
-from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
+from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import some_of
 from tallybayes.data.atomic import replacing
-from tallybayes.errors import NotAvailableError, RowError, SettingError, UnlearnError
+from tallybayes.errors import NotAvailableError, SettingError, UnlearnError
 from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import evaluated
 from tallybayes.inspection.explain import class_profiles
-from tallybayes.learning.folds import N_FOLDS
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 
@@ -114,18 +113,13 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
 
 
-def _evaluated(model: Model, rows: Any, method: str | int) -> Evaluation | None:
-    stored = model.provenance.evaluation
+def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:
     if rows is None or rows.labels is None or rows.labels.codes is None:
-        return stored
-    if method == "auto" and rows.n_rows >= MOST_ROWS and not model.provenance.guessed:
-        if stored is not None:
-            return stored
-        method = N_FOLDS if model.is_chosen else LEAVE_ONE_OUT
+        return model.provenance.evaluation
     try:
-        return evaluated(model, rows, method)
-    except RowError as error:
-        raise UnlearnError(f"{error}; evaluate on other rows with method='test' (--test)") from None
+        return evaluated(model, rows, method, learned=True if rows.n_rows >= MOST_ROWS else None)
+    except UnlearnError as error:
+        raise UnlearnError(f"{error} (--test)") from None
 
 
 def _settings(model: Model) -> dict[str, str]:

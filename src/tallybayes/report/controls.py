@@ -17,19 +17,7 @@ MOST_LEVELS = 100  # that are listed; of more, the most frequent are suggested
 
 
 def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[ColumnPicture]) -> list[dict[str, Any]]:
-    """The controls as plain values, for JSON.
-
-    Parameters
-    ----------
-    scorer : Scorer
-    columns : sequence of Column
-        Those of the schema.
-    pictures : sequence of ColumnPicture
-
-    Returns
-    -------
-    list of dict
-    """
+    """The controls as plain values, for JSON; the columns are those of the schema."""
     bags = [term for term in scorer.terms if isinstance(term, Bag)]
     in_bags = {name for bag in bags for name in bag.columns}
     whole = {name for term in scorer.terms if isinstance(term, Ellipsoid) for name in term.columns}  # cannot be missing

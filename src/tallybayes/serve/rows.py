@@ -11,9 +11,8 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.data.columns import grown, listed, refuse_lost
-from tallybayes.data.labels import distinct, encode_labels, is_missing
+from tallybayes.data.labels import distinct, encode_labels, is_missing, objects
 from tallybayes.data.tables import Table, TableBatch, read_table
-from tallybayes.data.targets import objects
 from tallybayes.errors import DataError
 
 NOTHING = ""  # stands for the columns of rows without any

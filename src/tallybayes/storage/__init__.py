@@ -211,7 +211,8 @@ def _check_labels(model: Model) -> None:
 def _check_options(model: Model) -> None:
     """Refuse options that there are not, or values that mean nothing: the model may be learned anew with them."""
     try:
-        check_values(vars(Options(**(model.provenance.options or {}))))
+        options = Options(**(model.provenance.options or {}))
+        check_values(vars(options) if options.matrix is None else {})  # a matrix has a family, and no such parameters
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"its options cannot be used: {error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,21 @@ def prior_of(model: Model) -> Array:
     return np.asarray(prior / prior.sum())
 
 
-def listed(values: Any) -> Any:
-    """Numbers as plain lists, for JSON."""
-    return np.asarray(values).tolist()
+class AsDict:
+    """What a record prints as JSON: its fields, where it does not define otherwise."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {field.name: listed(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def listed(value: Any) -> Any:
+    """Numbers and records as plain lists and dicts, for JSON."""
+    if isinstance(value, tuple | list):
+        return [listed(each) for each in value]
+    if is_dataclass(value):
+        return AsDict.as_dict(value)  # type: ignore[arg-type]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def spark(heights: Sequence[float] | Array, top: float | None = None) -> str:

@@ -11,13 +11,13 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.inspection.charts._model import listed, model_of, rows_of, rows_with_labels
+from tallybayes.inspection.charts._model import AsDict, listed, model_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Curves
 
 
 @dataclass(frozen=True)
-class Boundary:
+class Boundary(AsDict):
     """Posteriors over a grid of two columns, all others unknown.
 
     Parameters
@@ -56,16 +56,7 @@ class Boundary:
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
-        return {
-            "columns": list(self.columns),
-            "classes": list(self.classes),
-            "x": listed(self.x),
-            "y": listed(self.y),
-            "posterior": listed(self.posterior),
-            "line": None if self.line is None else {"w": listed(self.line[0]), "b": self.line[1]},
-            "mean": None if self.mean is None else listed(self.mean),
-            "covariance": None if self.covariance is None else listed(self.covariance),
-        }
+        return super().as_dict() | {"line": self.line and {"w": listed(self.line[0]), "b": self.line[1]}}
 
 
 def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = None, points: int = 120) -> Boundary:

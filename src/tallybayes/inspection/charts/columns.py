@@ -6,7 +6,7 @@ I(x; y) = Σ_k P(k) Σ_x P(x | k) log [P(x | k) / P(x)], in nats. It is that of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -150,12 +150,9 @@ def _words(model: Model, name: str, params: Any, prior: Array) -> ColumnPicture:
     logs, _ = params.weights()
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance = chance / chance.sum(axis=1, keepdims=True)
-    each = shares(chance, prior)
-    most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
     columns = model.tally.blocks[name].columns
-    words = tuple(model.schema.columns[columns[v]].name for v in most.tolist())
-    shape = Bars(words, chance[:, most], words=True)
-    return ColumnPicture("words", "count", name, model.schema.classes, prior, float(each.sum()), 1.0, 0.0, shape)
+    information, shape = _bag(chance, prior, lambda v: model.schema.columns[columns[v]].name)
+    return ColumnPicture("words", "count", name, model.schema.classes, prior, information, 1.0, 0.0, shape)
 
 
 def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
@@ -164,13 +161,16 @@ def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
     arrays = summary.arrays()
     chance = arrays["count"] + 0.5
     chance = chance / chance.sum(axis=1, keepdims=True)
-    each = shares(chance, prior)
-    most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
-    words = tuple(str((column.levels or ())[v]) for v in most.tolist())
+    information, shape = _bag(chance, prior, lambda v: str((column.levels or ())[v]))
     total = float(model.tally.class_weight.sum())
     missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
     weights = {} if model.settings.weights is None else model.settings.weights.columns
-    shape = Bars(words, chance[:, most], words=True)
     family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
-    information = float(each.sum())
     return ColumnPicture(column.name, "text", family, model.schema.classes, prior, information, weight, missing, shape)
+
+
+def _bag(chance: Array, prior: Array, named: Callable[[int], str]) -> tuple[float, Bars]:
+    """The information of words whose shares (K, V) are known, and the most informative of them."""
+    each = shares(chance, prior)
+    most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
+    return float(each.sum()), Bars(tuple(map(named, most.tolist())), chance[:, most], words=True)

@@ -17,7 +17,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
-from tallybayes.inspection.charts._model import model_of, place_of
+from tallybayes.inspection.charts._model import AsDict, model_of, place_of
 from tallybayes.inspection.charts.columns import column_pictures
 from tallybayes.inspection.charts.shapes import Bars, ColumnPicture, Curves
 
@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Nomogram:
+class Nomogram(AsDict):
     """Points of every value, and the probability of every sum.
 
     Parameters
@@ -80,20 +80,6 @@ class Nomogram:
             lines.append(f"  {line.column:{wide}}  {values}")
         marks = ", ".join(f"{self.sum_for(p):+.0f} is {p:g}" for p in SCALE)
         return "\n".join([*lines, f"  {'sum':{wide}}  {marks}"])
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values, for JSON."""
-        return {
-            "label": self.label,
-            "against": self.against,
-            "prior": self.prior,
-            "unit": self.unit,
-            "temperature": self.temperature,
-            "lines": [
-                {"column": line.column, "values": list(line.values), "log_odds": list(line.log_odds)}
-                for line in self.lines
-            ],
-        }
 
 
 def nomogram(model: Any, label: Level | None = None, against: Level | None = None, most: int = 12) -> Nomogram:

@@ -9,13 +9,13 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import Level, plural
-from tallybayes.inspection.charts._model import listed, spark
+from tallybayes.inspection.charts._model import AsDict, listed, spark
 
 MOST_BARS = 12
 
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(AsDict):
     """Densities of a number: at points, or constant between them.
 
     Parameters
@@ -38,19 +38,14 @@ class Curves:
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
-        record: dict[str, Any] = {
-            "points": listed(self.points),
-            "density": listed(self.density),
-            "stepped": self.stepped,
-            "spike": None if self.spike is None else listed(self.spike),
-        }
-        if self.histogram is not None:
-            record["histogram"] = {"edges": listed(self.histogram[0]), "density": listed(self.histogram[1])}
+        record = super().as_dict()
+        if record.pop("histogram") is not None:
+            record["histogram"] = dict(zip(("edges", "density"), listed(self.histogram), strict=True))
         return record
 
 
 @dataclass(frozen=True)
-class Bars:
+class Bars(AsDict):
     """Probabilities of levels, counts or words.
 
     Parameters
@@ -89,10 +84,6 @@ class Bars:
             levels.append(plural(len(self.levels) - len(kept), "other"))
             chance = np.concatenate((chance, rest), axis=1)
         return replace(self, levels=tuple(levels), chance=chance)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values, for JSON."""
-        return {"levels": list(self.levels), "chance": listed(self.chance), "words": self.words, "lift": self.lift}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tallybayes.core.schema import Level, plural
 from tallybayes.core.tally import Tally, count
 from tallybayes.errors import DataError, SettingError
 from tallybayes.inspection.charts._model import (
+    AsDict,
     listed,
     model_of,
     place_of,
@@ -33,7 +34,7 @@ from tallybayes.learning.options import Options
 
 
 @dataclass(frozen=True)
-class PriorSweep:
+class PriorSweep(AsDict):
     """The posterior of one row as the prior of one class goes from 0 to 1, the others keeping their proportions."""
 
     label: Level
@@ -54,18 +55,6 @@ class PriorSweep:
                 f"  the likeliest class {turn}, as its prior goes from 0 to 1",
             ]
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values, for JSON."""
-        return {
-            "label": self.label,
-            "classes": list(self.classes),
-            "prior": listed(self.prior),
-            "posterior": listed(self.posterior),
-            "learned": self.learned,
-            "found": self.found,
-            "turning": self.turning,
-        }
 
 
 def prior_sweep(model: Any, row: Any, label: Level | None = None, points: int = 201) -> PriorSweep:
@@ -228,7 +217,7 @@ def _doubling(n: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class EMPath:
+class EMPath(AsDict):
     """The penalised log likelihood after each step of expectation-maximisation."""
 
     log_likelihood: Array
@@ -239,10 +228,6 @@ class EMPath:
         end = "converged" if self.converged else "not converged"
         rise = path - path.min()
         return f"{plural(len(path), 'step')}, {end}: {path[0]:.6g} to {path[-1]:.6g}\n  {spark(rise)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values, for JSON."""
-        return {"log_likelihood": listed(self.log_likelihood), "converged": self.converged}
 
 
 def em_path(learned: Any) -> EMPath:

@@ -31,18 +31,7 @@ class Step:
 def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, ...]:
     """Work out the log joint of one row: the prior, then a factor for each column that has a value.
 
-    Parameters
-    ----------
-    model : Model
-    batch : Rows
-        One row.
-    values : mapping of str to value
-        The same row as a person reads it.
-
-    Returns
-    -------
-    tuple of Step
-        Their logs add up to the log joint.
+    The row is given as the model reads it and, in ``values``, as a person does. The logs add up to the log joint.
     """
     evidence, offsets = model.contributions(batch)[0], corrections(model, batch)
     weights = model.settings.weights
@@ -163,19 +152,7 @@ def prior_ratios(model: Model) -> tuple[Ratio, ...]:
 
 
 def level_ratios(model: Model, column: str) -> tuple[tuple[Ratio, ...], ...]:
-    """P(column = level | y) as it was counted: for each level, a ratio for each class.
-
-    Parameters
-    ----------
-    model : Model
-        A model of categories.
-    column : str
-        The column's name.
-
-    Returns
-    -------
-    tuple of tuple of Ratio
-    """
+    """P(column = level | y) in a model of categories, as it was counted: for each level, a ratio for each class."""
     family, block = (of.get(Categorical.name) for of in (model.settings.families, model.tally.blocks))
     if block is None or not isinstance(family, Categorical) or not isinstance(block.summary, Counts):
         raise NotAvailableError("only a model of categories can be worked out in fractions")
@@ -199,18 +176,7 @@ def level_ratios(model: Model, column: str) -> tuple[tuple[Ratio, ...], ...]:
 
 
 def worked(model: Model, row: Mapping[str, Level]) -> Worked:
-    """Work out the prediction of one row; columns that the row does not name are no evidence.
-
-    Parameters
-    ----------
-    model : Model
-        A model of categories.
-    row : mapping of str to level
-        The values by column name.
-
-    Returns
-    -------
-    Worked
+    """Work out a model of categories' prediction of one row; columns that the row does not name are no evidence.
 
     Examples
     --------

@@ -32,15 +32,7 @@ class ProfileEntry:
 def class_profiles(model: Model, most: int = 5) -> dict[Level, tuple[ProfileEntry, ...]]:
     """The values typical of each class, by their share of the divergence of P(value | class) from the other classes.
 
-    Parameters
-    ----------
-    model : Model
-    most : int
-        Entries of each class, the strongest first.
-
-    Returns
-    -------
-    dict of class to tuple of ProfileEntry
+    There are at most so many of each class, the strongest first.
     """
     found: dict[Level, list[ProfileEntry]] = {label: [] for label in model.schema.classes}
     if model.n_classes < 2:
