@@ -288,7 +288,7 @@ class Model(ByValue):
                 raise DataError("leave-one-out needs the label of each row")
             try:
                 own = self._own_prior_score_without(labels.codes, labels.weight)
-                evidence = self.without_rows.evidence(part, first)
+                evidence = self.left_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
             forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
@@ -303,7 +303,7 @@ class Model(ByValue):
         return self.settings.prior_score(given, learned)
 
     @cached_property
-    def without_rows(self) -> LeaveOneOut:
+    def left_out(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
         return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights, self.offsets)

@@ -135,6 +135,6 @@ def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], 
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
     rows = replace(sample, schema=model.schema, places=places).rows(0, sample.n_rows)
     # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-    model.without_rows.each_column(rows, evidence, {p: place for place, p in enumerate(used)})
+    model.left_out.each_column(rows, evidence, {p: place for place, p in enumerate(used)})
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
     return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
