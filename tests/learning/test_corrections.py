@@ -87,7 +87,7 @@ def test_it_ends_where_the_slope_is_zero(classes: int, smooth: bool) -> None:
         return float(value), slope.ravel()
 
     best = minimize(flat, at.ravel(), jac=True, method="L-BFGS-B").fun
-    assert first[0] - last[0] > 0.98 * (first[0] - best)
+    assert first[0] - last[0] > 0.9 * (first[0] - best)  # it stops where little is left to gain
 
 
 def test_rows_that_were_left_out_or_bounded_are_not_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +98,9 @@ def test_rows_that_were_left_out_or_bounded_are_not_learned_from(monkeypatch: py
     np.testing.assert_allclose(found.bounded().fitted(1.0), found.take(third).fitted(1.0), atol=1e-6)
 
 
-@pytest.mark.parametrize("one_fold", [0, 10**9])
-def test_the_penalty_suits_rows_that_were_not_seen(one_fold: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tallybayes.learning.corrections.ONE_FOLD", one_fold)
+@pytest.mark.parametrize("little", [0, 10**9])
+def test_the_penalty_suits_rows_that_were_not_seen(little: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallybayes.learning.corrections.LITTLE_WORK", little)
     rng = np.random.default_rng(6)
     noise, codes = regression(rng, n=3000, missing=0.0)
     noise = replace(noise, base=np.zeros_like(noise.base))

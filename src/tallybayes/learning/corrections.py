@@ -27,7 +27,7 @@ WIDEST = 3.0  # standard scores are clipped there
 TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
 HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
-ONE_FOLD = 2_000_000  # rows × columns × classes from which on λ is chosen on one fold
+LITTLE_WORK = 2_000_000  # rows × columns × classes up to which λ is chosen on all folds, then on two of them
 MOST_WORK = 30_000_000  # rows × columns × classes that corrections are learned from
 SMOOTHNESS = np.array([1.0, *(float(m * m) for m in range(1, COSINES + 1))])  # penalty of the coefficients of a number
 
@@ -129,6 +129,13 @@ class Regression:
         )
         return found
 
+    def approached(self, strength: float) -> Array:
+        """The same as the folds came to it: by way of stronger penalties, unless there is much to read."""
+        found = None
+        for each in STRENGTHS[: STRENGTHS.index(strength)] if self.work <= LITTLE_WORK else ():
+            found = self.fitted(each, found)
+        return self.fitted(strength, found)
+
     def scores(self, coefficients: Array) -> Array:
         """Scores (n, K) with the corrections."""
         scores = self.base.copy()
@@ -142,11 +149,11 @@ def best_strength(
     """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best.
 
     ``regression`` gives the rows as they are read without a fold. Penalties become weaker until the loss rises; where
-    there is much to read only the first fold is asked.
+    there is much to read only the first two folds are asked.
     """
     n_folds, parts = int(fold.max()) + 1, [regression(0)]
     threads = threads_for(parts[0].work, n_jobs)
-    parts += map(regression, range(1, n_folds if parts[0].work <= ONE_FOLD else 1))
+    parts += map(regression, range(1, n_folds if parts[0].work <= LITTLE_WORK else 2))
     rows = np.flatnonzero(fold < len(parts))
     judged = labels.take(rows)
     before = least = float(judged.weight @ losses(base[rows], judged))

@@ -180,7 +180,7 @@ def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
         return model, stack.scores
     last = regression(-1)
-    offsets = offsets_of(model, last.cells, last.cells.tables(last.fitted(strength)))
+    offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(strength)))
     settings = replace(model.settings, offsets=offsets)
     return replace(model, settings=settings, provenance=model.provenance.noted("corrections learned")), scores
 
