@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,12 +13,16 @@
 
 #include "clues.hpp"
 #include "centring.hpp"
+#include "columns.hpp"
 #include "corrections.hpp"
 #include "counts.hpp"
+#include "edges.hpp"
 #include "gaussian.hpp"
 #include "keys.hpp"
 #include "leave_one_out.hpp"
 #include "mail.hpp"
+#include "pairs.hpp"
+#include "partition.hpp"
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
@@ -190,6 +195,33 @@ TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, con
     tb::column_constants(x, codes, at, prior, found, says);
 }
 
+TB_CLONES void run_pair_slopes(const tb::GridRows& x, Index left, Index right, const double* strength, Index n_strengths,
+                             const tb::PairScratch& s, double* out) { tb::pair_slopes(x, left, right, strength, n_strengths, s, out); }
+
+#define TB_LOSS_CLONES(Model)                                                                                            \
+    TB_CLONES Index run_losses(const tb::Matrix<double>& x, const tb::Hard& l, Model& m, const double* prior, const tb::Alike& a, \
+                               double* losses) { return tb::column_losses(x, l, m, prior, a, losses); }
+TB_LOSS_CLONES(tb::NormalColumns)
+TB_LOSS_CLONES(tb::GammaColumns)
+TB_LOSS_CLONES(tb::ExponentialColumns)
+
+#define TB_COLUMN_CLONES(T, Model)                                                                                       \
+    TB_CLONES Index run_evidence(const tb::Matrix<T>& x, const tb::Hard& l, Model& m, const std::int64_t* place,         \
+                                 Index places, float* out) { return tb::column_evidence(x, l, m, place, places, out); }
+TB_COLUMN_CLONES(double, tb::NormalColumns)
+TB_COLUMN_CLONES(double, tb::GammaColumns)
+TB_COLUMN_CLONES(double, tb::ExponentialColumns)
+TB_COLUMN_CLONES(std::int32_t, tb::PooledColumns)
+
+TB_CLONES Index run_pooled_losses(const tb::Matrix<std::int32_t>& x, const tb::Hard& l, const tb::PooledColumns& t, const double* prior,
+                                  const tb::Alike& a, const double* strengths, Index n, double* losses) {
+    return tb::pooled_losses(x, l, t, prior, a, strengths, n, losses);
+}
+
+TB_CLONES void run_spread(const double* count, Index bins, Index k, double width, double* spread, double* kept) {
+    tb::spread_counts(count, bins, k, width, spread, kept);
+}
+
 // ------------------------------------------------------------------------------------------------ bindings
 
 template <class T, class L>
@@ -291,6 +323,25 @@ void bind_integers(nb::module_& m) {
         require(rows(weight) == cols(count) && cols(weight) == cols(x) && rows(alpha) == cols(x) && rows(own) == rows(x), "counts do not fit the matrix");
         return tb::table_leave_one_out(view(x), hard(codes, weights, rows(x), cols(count)), cols(count), start.data(), count.data(), weight.data(), alpha.data(), own.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "own"_a.noconvert(), Release());
+    m.def("pair_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Starts& start, const Starts& n_right, const Table<double>& count, const Table<double>& weight,
+                                   const Vector<double>& strength, const OutVector<double>& own) {
+        const Index d = cols(x), k = rows(count);
+        check_starts(start, d, cols(count));
+        require(rows(n_right) == d && rows(weight) == k && cols(weight) == d && rows(strength) == d && rows(own) == rows(x), "counts do not fit the matrix");
+        const auto labels = hard(codes, weights, rows(x), k);
+        for (Index j = 0; j < d; ++j) {
+            const Index right = n_right.data()[j], n_cells = start.data()[j + 1] - start.data()[j];
+            require(right > 0 ? n_cells % right == 0 : n_cells == 0, "combinations do not fit the levels of the second column");
+            const Index left = right > 0 ? n_cells / right : 0;
+            const double* both = count.data() + start.data()[j];
+            std::vector<double> margins(static_cast<std::size_t>(k * (left + std::max<Index>(right, 0))));
+            tb::sum_margins(both, cols(count), k, left, right, margins.data());
+            const tb::Joint joint{both, cols(count), margins.data(), weight.data() + j, d, left, right};
+            const Index bad = tb::pair_leave_one_out(view(x), j, labels, joint, strength.data()[j], own.data());
+            if (bad != tb::kNone) return bad;
+        }
+        return tb::kNone;
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "n_right"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "strength"_a.noconvert(), "own"_a.noconvert(), Release());
 }
 
 template <class T, class I>
@@ -341,6 +392,206 @@ void bind_sparse(nb::module_& m) {
                           norm, {p, p + k, p + 2 * k, p + 3 * k, p + 4 * k, p + 5 * k, p + 6 * k}, out.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "count"_a.noconvert(), "alpha"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(),
        "alpha_total"_a, "heaviest"_a, "norm"_a, "logs"_a.noconvert(), "zeros"_a.noconvert(), "out"_a.noconvert(), Release());
+}
+
+// ----------------------------------------------------------------------------------------------- pairs
+
+tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
+    const Index d = rows(codes), n = cols(codes), k = rows(posterior);
+    require(rows(levels) == d && rows(weight) == n, "levels or weights do not fit the codes");
+    check_starts(start, k, n);
+    check_starts(compared, k, cols(posterior));
+    for (Index j = 0; j < k; ++j)
+        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
+    for (Index j = 0; j < d; ++j) {
+        std::int32_t most = -1;
+        for (Index i = 0; i < n; ++i) most = std::max(most, codes.data()[j * n + i]);
+        require(most < levels.data()[j], "a code is out of range");
+    }
+    bool same = true;
+    for (Index i = 0; i < n; ++i) same = same && weight.data()[i] == weight.data()[0];
+    return {codes.data(), levels.data(), weight.data(), start.data(), compared.data(), posterior.data(), n, k, same && n ? weight.data()[0] : -1.0};
+}
+
+constexpr std::int64_t kMostCells = 1 << 30;  // of a pair, so that they can be numbered
+
+void bind_pairs(nb::module_& m) {
+    m.def("pair_slopes", [](const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior,
+                           const Table<std::int64_t>& pairs, const Vector<double>& strength, const Out& out) {
+        const auto x = grid_rows(codes, levels, weight, start, compared, posterior);
+        require(cols(pairs) == 2 && rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
+        Index most = 0, margins = 0;
+        for (Index i = 0; i < rows(pairs); ++i) {
+            const std::int64_t *pair = pairs.data() + 2 * i, d = rows(codes);
+            require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
+            const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
+            require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
+            most = std::max<Index>(most, left * right + 1);
+            margins = std::max<Index>(margins, left + right);
+        }
+        std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
+        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        double* free = scratch.data();
+        const auto take = [&](Index size) { return std::exchange(free, free + size); };
+        const Index table = x.n_classes * most;
+        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+                                .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
+        for (Index i = 0; i < rows(pairs); ++i)
+            run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
+    }, "codes"_a.noconvert(), "levels"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "compared"_a.noconvert(), "posterior"_a.noconvert(), "pairs"_a.noconvert(), "strength"_a.noconvert(), "out"_a.noconvert(),
+       nb::call_guard<nb::gil_scoped_release>());
+}
+
+// ---------------------------------------------------------------------------------------------- single columns
+
+using Evidence = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // (n, K, P)
+using Cells = Table<std::int32_t>;
+
+// Cells (n, d) in which rows are alike, from -1 to less than n_cells, and the place of each row's weight among n_sizes.
+// No cells: no rows are taken for alike.
+tb::Alike alike(const Cells& cell, const Codes& size, Index n, Index d, Index n_cells, Index n_sizes) {
+    require(rows(size) == n && n_cells >= 0 && n_sizes > 0, "sizes do not fit the rows");
+    for (Index i = 0; i < n; ++i) require(size.data()[i] >= 0 && size.data()[i] < n_sizes, "a size is out of range");
+    if (rows(cell) == 0) return {nullptr, size.data(), 0, n_sizes};
+    require(rows(cell) == n && cols(cell) == d, "cells do not fit the rows");
+    for (Index i = 0; i < n * d; ++i) require(cell.data()[i] >= -1 && cell.data()[i] < n_cells, "a cell is out of range");
+    return {cell.data(), size.data(), n_cells, n_sizes};
+}
+
+template <class T, class Model>
+Index losses_of(const Array2<T>& x, const tb::Hard& labels, Model& model, const Vector<double>& prior, const tb::Alike& same, const OutVector<double>& losses) {
+    require(rows(prior) == model.n_classes && model.n_classes > 0 && rows(losses) == cols(x) && model.d == cols(x), "losses do not fit the columns");
+    return run_losses(view(x), labels, model, prior.data(), same, losses.data());
+}
+
+template <class T, class Model>
+Index evidence_of(const Array2<T>& x, const tb::Hard& labels, Model& model, const Starts& place, const Evidence& evidence) {
+    require(rows(evidence) == rows(x) && cols(evidence) == model.n_classes && model.n_classes > 0 && rows(place) == cols(x) && model.d == cols(x), "evidence does not fit the columns");
+    for (Index j = 0; j < rows(place); ++j)
+        require(place.data()[j] >= 0 && place.data()[j] < static_cast<Index>(evidence.shape(2)), "a column has no place");
+    return run_evidence(view(x), labels, model, place.data(), static_cast<Index>(evidence.shape(2)), evidence.data());
+}
+
+tb::NormalColumns normal_columns(const Table<double>& weight, const Table<double>& mean, const Table<double>& m2, const Table<double>& all, nb::tuple settings,
+                                 const Table<double>& other, const Table<double>& other_weight, double alpha) {
+    const Index k = rows(weight), d = cols(weight);
+    require(rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 && cols(all) == d, "moments do not fit each other");
+    require(rows(other_weight) == rows(other) && cols(other_weight) == cols(other) && (rows(other) == 0 || (rows(other) == k && cols(other) == d)), "zeros do not fit the moments");
+    tb::NormalColumns model(weight.data(), mean.data(), m2.data(), all.data(), k, d);
+    model.var_smoothing = nb::cast<double>(settings[0]), model.least = nb::cast<double>(settings[1]), model.shared = nb::cast<bool>(settings[2]);
+    model.ignore_constants = nb::cast<bool>(settings[3]), model.logs = nb::cast<bool>(settings[4]);
+    model.spike = {rows(other) ? other.data() : nullptr, other_weight.data(), alpha};
+    return model;
+}
+
+tb::GammaColumns gamma_columns(const Table<double>& weight, const Table<double>& mean, const Table<double>& m2, const Table<double>& all, double var_smoothing, double least) {
+    const Index k = rows(weight), d = cols(weight);
+    require(rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 && cols(all) == d, "moments do not fit each other");
+    return {weight.data(), mean.data(), m2.data(), all.data(), k, d, var_smoothing, least, {}};
+}
+
+tb::ExponentialColumns exponential_columns(const Table<double>& sum, const Table<double>& weight, const Vector<double>& alpha) {
+    require(rows(weight) == rows(sum) && cols(weight) == cols(sum) && rows(alpha) == cols(sum), "sums do not fit each other");
+    return {sum.data(), weight.data(), rows(sum), cols(sum), alpha.data(), {}};
+}
+
+tb::PooledColumns pooled_columns(const Table<double>& count, const Starts& start, const Table<double>& weight, const double* strength, const Vector<double>& kept) {
+    check_starts(start, cols(weight), rows(count));
+    require(rows(weight) == cols(count) && rows(kept) == rows(count), "counts do not fit each other");
+    return {count.data(), start.data(), weight.data(), strength, kept.data(), cols(count), cols(weight)};
+}
+
+// An argument of another type is refused, not converted: what is written to a copy would be lost.
+template <class>
+auto exactly() { return nb::arg().noconvert(); }
+
+template <class F, class R, class... A>
+void define(nb::module_& m, const char* name, const F& f, R (F::*)(A...) const) { m.def(name, f, exactly<A>()...); }
+
+template <class F>
+void strictly(nb::module_& m, const char* name, const F& f) { define(m, name, f, &F::operator()); }
+
+void bind_columns(nb::module_& m) {
+    using Floats = Array2<double>;
+    using Tab = Table<double>;
+    using Vec = Vector<double>;
+    using Release = nb::gil_scoped_release;
+    strictly(m, "normal_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, nb::tuple settings, const Tab& other, const Tab& other_weight,
+                              double alpha, const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = normal_columns(weight, mean, m2, all, settings, other, other_weight, alpha);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "normal_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, nb::tuple settings, const Tab& other, const Tab& other_weight,
+                                double alpha, const Starts& place, const Evidence& evidence) {
+        auto model = normal_columns(weight, mean, m2, all, settings, other, other_weight, alpha);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "gamma_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, double var_smoothing, double least,
+                             const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = gamma_columns(weight, mean, m2, all, var_smoothing, least);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "gamma_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, double var_smoothing, double least, const Starts& place, const Evidence& evidence) {
+        auto model = gamma_columns(weight, mean, m2, all, var_smoothing, least);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "exponential_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& sum, const Tab& weight, const Vec& alpha,
+                                   const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = exponential_columns(sum, weight, alpha);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "exponential_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& sum, const Tab& weight, const Vec& alpha, const Starts& place, const Evidence& evidence) {
+        auto model = exponential_columns(sum, weight, alpha);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "pooled_losses", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strengths, const Vec& kept,
+                              const Vec& prior, const Codes& size, Index n_sizes, const Out& losses) {
+        Release release;
+        const auto model = pooled_columns(count, start, weight, nullptr, kept);
+        const Index n = rows(x), d = cols(x);
+        Index n_cells = 0;
+        for (Index j = 0; j < model.d; ++j) n_cells = std::max<Index>(n_cells, start.data()[j + 1] - start.data()[j]);
+        require(model.d == d && model.n_classes > 0 && rows(prior) == model.n_classes && rows(losses) == d && cols(losses) == rows(strengths), "losses do not fit the columns");
+        const auto same = alike(x, size, n, d, n_cells, n_sizes);
+        return run_pooled_losses({x.data(), n, d, d, 1}, hard(codes, weights, n, model.n_classes), model, prior.data(), same, strengths.data(), rows(strengths), losses.data());
+    });
+    strictly(m, "pooled_evidence", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strength, const Vec& kept, const Starts& place, const Evidence& evidence) {
+        Release release;
+        require(rows(strength) == cols(weight), "strengths do not fit the columns");
+        auto model = pooled_columns(count, start, weight, strength.data(), kept);
+        model.remember();
+        return evidence_of(Array2<std::int32_t>(x), hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "fine_edges", [](const Vec& values, Index bins, double same) {
+        require(bins > 1 && std::is_sorted(values.data(), values.data() + rows(values)), "values are not in rising order");
+        nb::list edges;
+        for (double edge : tb::fine_edges(values.data(), rows(values), bins, same)) edges.append(edge);
+        return nb::tuple(edges);
+    });
+    strictly(m, "partitions", [](const Tab& count, const Starts& start, Index most, const OutVector<std::int64_t>& group) {
+        Release release;
+        const Index d = rows(start) - 1, k = cols(count);
+        check_starts(start, d, rows(count));
+        require(rows(group) == rows(count) && k > 0, "groups do not fit the counts");
+        for (Index j = 0; j < d; ++j)
+            tb::partition(count.data() + start.data()[j] * k, start.data()[j + 1] - start.data()[j], k, most, group.data() + start.data()[j]);
+    });
+    strictly(m, "spread_counts", [](const Tab& count, const Starts& start, const Vec& width, const Out& spread, const OutVector<double>& kept) {
+        Release release;
+        const Index d = rows(start) - 1, k = cols(count);
+        check_starts(start, d, rows(count));
+        require(rows(width) == d && rows(spread) == rows(count) && cols(spread) == k && rows(kept) == rows(count), "widths do not fit the counts");
+        for (Index j = 0; j < d; ++j) {
+            const Index first = start.data()[j], bins = start.data()[j + 1] - first;
+            if (width.data()[j] > 0.0 && bins > 1) run_spread(count.data() + first * k, bins, k, width.data()[j], spread.data() + first * k, kept.data() + first);
+        }
+    });
 }
 
 // ---------------------------------------------------------------------------------------------- tokens
@@ -584,7 +835,9 @@ NB_MODULE(_native, m) {
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
     bind_keys(m);
+    bind_pairs(m);
     bind_tokens(m);
+    bind_columns(m);
     m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
         const Index k = cols(yes);
         require(rows(own) == k && rows(zeros) == k, "sums do not fit the counts");

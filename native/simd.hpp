@@ -81,4 +81,7 @@ struct Soft {  // a weight for every class (EM's responsibilities)
     }
 };
 
+// What remains of a count when a row is taken out; what rounding leaves of nothing is zero.
+TB_INLINE double left_of(double have, double taken) { return have - taken > 1e-12 * have ? have - taken : 0.0; }
+
 }  // namespace tb

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import fitting, kernels, keys
+from tallybayes.core import column_kernels, fitting, kernels, keys
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.core.trials import Trial
+from tallybayes.families import Hierarchical, numeric_families
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
@@ -212,6 +215,65 @@ def damaged_categories(rng: np.random.Generator) -> None:
     refused(kernels.table_leave_one_out, Codes(x, n_levels), labels, np.zeros((5, K)), np.ones((K, 2)), np.ones(2))
     refused(kernels.code_counts, Codes(x, n_levels), Labels.hard(np.full(20, K, dtype=np.int32)), K)
     refused(_native.code_range, np.zeros((0, 2), dtype=np.int64), *np.zeros((2, 2), dtype=np.int64))
+
+
+def pairs(rng: np.random.Generator) -> None:
+    """Combinations of two columns: leave-one-out, and the slopes in the weights of pairs."""
+    for (n, d), dtype in itertools.product(SHAPES, INTEGERS):
+        n_left, n_right = rng.integers(1, 4, size=(2, d))
+        x = (rng.integers(100, size=(n, d)) % (n_left * n_right)).astype(dtype)
+        if x.dtype.kind == "i":
+            x[rng.random((n, d)) < 0.2] = -1
+        labels = hard(n, rng)
+        for matrix in layouts(x):
+            codes = Codes(matrix, n_left * n_right, n_right)
+            count = kernels.code_counts(codes, labels, K).T
+            weight = count @ np.repeat(np.eye(d), codes.n_levels, axis=0)
+            assert np.isfinite(kernels.pair_leave_one_out(codes, labels, count, weight, np.ones(d))).all()
+    codes, n_right = np.zeros((20, 1), dtype=np.int32), np.array([2])
+    x, labels, strength = Codes(codes, np.array([4]), n_right), Labels.hard(np.zeros(20, np.int32)), np.ones(1)
+    count, weight = np.full((K, 4), 20.0), np.full((K, 1), 20.0)
+    kernels.pair_leave_one_out(x, labels, count, weight, strength)
+    for code in (4, -2, 2**31 - 1, -(2**31)):
+        refused(kernels.pair_leave_one_out, replace(x, matrix=codes + np.int32(code)), labels, count, weight, strength)
+    for right in ([3], [0], [-2], [2, 2]):
+        refused(kernels.pair_leave_one_out, replace(x, n_right=np.array(right)), labels, count, weight, strength)
+    refused(kernels.pair_leave_one_out, x, labels, count[:, 1:], weight, strength)
+    refused(kernels.pair_leave_one_out, x, labels, count, weight[1:], strength)
+    refused(kernels.pair_leave_one_out, x, labels, count, weight, np.ones(2))
+    refused(kernels.pair_leave_one_out, x, labels, 0.0 * count, weight, strength)  # rows that were never learned
+    refused(kernels.pair_leave_one_out, x, hard(19, rng), count, weight, strength)
+    pair_slopes(rng)
+
+
+def pair_slopes(rng: np.random.Generator) -> None:
+    two = np.array([[0, 1], [1, 0], [1, 1]])
+    for n, n_classes, weighted in itertools.product((0, 1, 5, 600, 3000), (1, 2, 6), (True, False)):
+        n_levels = np.array([3, 200])
+        codes = rng.integers(-1, n_levels[:, None], size=(2, n)).astype(np.int32)
+        y = np.sort(rng.integers(n_classes, size=n))
+        start = kernels.starts(np.bincount(y, minlength=n_classes))
+        weight = rng.choice([0.0, 0.5, 2.0], size=n) if weighted else np.ones(n)
+        compared = kernels.starts(np.diff(start) // 2)
+        posterior = rng.random((n_classes, int(compared[-1])))
+        rows = kernels.GridRows(codes, n_levels, weight, start, compared, posterior)
+        for pairs in (two, two[:0]):
+            assert np.isfinite(kernels.pair_slopes(rows, pairs, np.array([1.0, 8.0]))).all()
+    for wrong in (
+        rows._replace(codes=rows.codes + np.int32(300)),
+        rows._replace(n_levels=n_levels[:1]),
+        rows._replace(n_levels=np.array([3, 2**40])),
+        rows._replace(n_levels=np.array([3, -1])),
+        rows._replace(weight=weight[1:]),
+        rows._replace(start=start + 1),
+        rows._replace(start=start[:-1]),
+        rows._replace(compared=start),
+        rows._replace(compared=2 * start, posterior=np.ones((n_classes, 2 * n))),
+        rows._replace(posterior=posterior[:, 1:].copy()),
+    ):
+        refused(kernels.pair_slopes, wrong, two, np.ones(1))
+    for pairs in (two + 1, two - 1, two[:, :1]):
+        refused(kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
 
 
 def sparse(rng: np.random.Generator) -> None:
@@ -599,11 +661,44 @@ def row_keys(rng: np.random.Generator) -> None:
             refused(native.text_keys, kernels.texts_of(documents), 1, 7, total)
 
 
+def columns(rng: np.random.Generator) -> None:
+    """Columns by themselves: losses, evidence, partitions and edges of numbers and codes."""
+    for n, d in SHAPES:
+        labels, x = hard(n, rng), rng.gamma(2.0, size=(n, d)).round(1)
+        x[rng.random((n, d)) < 0.2] = np.nan
+        n_levels = rng.integers(1, 40, size=d)
+        codes = Codes(np.minimum(rng.integers(-1, 40, size=(n, d)), n_levels - 1), n_levels)
+        out, prior, places = np.zeros((n, K, d + 2), dtype=np.float32), np.zeros(K), rng.permutation(d + 2)[:d]
+        for family in (*numeric_families().values(), Hierarchical()):
+            if family.is_coded:
+                given, cells = codes, None
+            else:
+                given, cells = x + 0.1 * family.above_least, np.nan_to_num(10 * x, nan=-1).astype(np.int32)
+            summary = family.tally(given, labels, K)
+            for each in [given] if family.is_coded else layouts(given):
+                family.tuned(summary, Trial(each, labels, prior, cells))
+                family.evidence_without(summary, each, labels, out, places)
+                if n > 1 and d:
+                    heavy = Labels(labels.codes, labels.weight + 1e9)
+                    refused(family.evidence_without, summary, each, heavy, out, places)
+                    refused(family.evidence_without, summary, each, labels, out, places + 3)
+                    refused(family.evidence_without, summary, each, labels, out[:-1], places)
+                    wrong = Trial(each, labels, np.zeros(K + 1), cells)
+                    refused(family.tuned, summary, wrong)
+        for column in x.T:
+            column_kernels.fine_edges(np.sort(column[np.isfinite(column)]), 8, 1e-15)
+    huge = np.array([-1e308, -1e-308, 5e-324, 1e-300, 1e300, 1.7e308])
+    assert len(column_kernels.fine_edges(huge, 4, 1e-15)) > 0
+    refused(column_kernels.fine_edges, huge[::-1].copy(), 4, 1e-15)
+    refused(column_kernels.partitions, np.ones((5, K)), np.array([6]), 4)
+    refused(column_kernels.spread_counts, np.ones((5, K)), np.array([5]), np.ones(2))
+
+
 def main() -> None:
     watch = Watch()
-    kernels._native = keys._native = fitting._native = watch
-    numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
-    for part in (*numbers, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
+    kernels._native = keys._native = fitting._native = column_kernels._native = watch
+    numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
+    for part in (*numbers, columns, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}
