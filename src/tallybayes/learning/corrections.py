@@ -26,7 +26,7 @@ COSINES = 8
 WIDEST = 3.0  # standard scores are clipped there
 TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
-HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
+HOPELESS = 1.01  # times the least loss so far: weaker penalties are not tried any more
 LITTLE_WORK = 2_000_000  # rows × columns × classes up to which λ is chosen on all folds, then on two of them
 LITTLE_GAIN = 3e-3  # of what was gained: beyond that work, steps that gain less are the last
 MOST_WORK = 30_000_000  # rows × columns × classes that corrections are learned from
@@ -158,9 +158,9 @@ def best_strength(
     parts += map(regression, range(1, n_folds if parts[0].work <= LITTLE_WORK else 2))
     rows = np.flatnonzero(fold < len(parts))
     judged = labels.take(rows)
-    before = least = float(judged.weight @ losses(base[rows], judged))
+    least = float(judged.weight @ losses(base[rows], judged))
     starts: list[Array | None] = [None] * len(parts)
-    best, chosen, last = base, None, np.inf
+    best, chosen = base, None
     for strength in STRENGTHS:
         work = [
             (part, fold == number, strength, start)
@@ -172,9 +172,8 @@ def best_strength(
         loss = float(judged.weight @ losses(scores[rows], judged))
         if loss < least:
             least, best, chosen = loss, scores, strength
-        if loss > last or loss > HOPELESS * before:
+        if loss > HOPELESS * least or (loss > least and len(parts) < n_folds):
             break
-        last = loss
     if chosen is not None:
         others = range(len(parts), n_folds)
         rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
