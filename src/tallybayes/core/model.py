@@ -19,6 +19,7 @@ from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import quiet_log
 from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
+from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import merged, selected
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
@@ -147,7 +148,7 @@ class Model(ByValue):
         """The same with rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("learning more rows")
         past = self.tally if decay == 1.0 else self.tally * decay
-        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows))
+        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
@@ -157,20 +158,32 @@ class Model(ByValue):
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        left = replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows))
-        return left.trimmed()
+        provenance = self.provenance.plus(-n_rows, self.lineage.changed())
+        return replace(self, tally=self.tally - counted, provenance=provenance).trimmed()
 
     def __add__(self, other: Model) -> Model:
         """Return the model that has learned the rows of both; weights are averaged by rows.
 
-        A calibration was fitted to the rows of one of them, and is left out where both have rows.
+        A calibration was fitted to the rows of one of them, and is left out where both have rows. Copies of one model
+        that learned on share rows and do not add.
         """
         if not isinstance(other, Model):
             return NotImplemented
         for each in (self, other):
             each.provenance.refuse_guesses("adding models")
         tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
-        return Model(settings, tally, self.provenance.plus(other.provenance.rows))
+        lineage = self.lineage.joined(other.lineage)
+        return Model(settings, tally, self.provenance.plus(other.provenance.rows, lineage))
+
+    @property
+    def lineage(self) -> Lineage:
+        """The states that the model has been in."""
+        return Lineage.of(self.tally, self.provenance.lineage)
+
+    def since(self, base: Model) -> Model:
+        """Return the model of the rows that this one learned after it was the base: they add to other copies of it."""
+        provenance = self.provenance.plus(-base.provenance.rows, self.lineage.since(base.lineage))
+        return replace(self, tally=self.tally - base.tally, provenance=provenance)
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tallybayes.core.lineage import Lineage
 from tallybayes.errors import NotAvailableError
 
 
@@ -58,6 +59,8 @@ class Provenance:
         Whether all rows were of single precision; predictions then are, too.
     importance : mapping of str to float
         How much the held-out log loss rises without a column or pair, where that was measured.
+    lineage : Lineage, optional
+        The states that the model has been in, where it was changed after it was fitted.
     """
 
     target: str | None = None
@@ -71,6 +74,7 @@ class Provenance:
     chosen: Mapping[str, float | None] = field(default_factory=dict)
     is_single: bool = False
     importance: Mapping[str, float] = field(default_factory=dict)
+    lineage: Lineage | None = field(default=None, compare=False)
 
     @property
     def guessed(self) -> bool:
@@ -85,9 +89,9 @@ class Provenance:
                 "rows depend on all the others; fit again instead"
             )
 
-    def plus(self, rows: int) -> Provenance:
+    def plus(self, rows: int, lineage: Lineage) -> Provenance:
         """The provenance of a model that learned so many more rows, or fewer."""
-        return replace(self, rows=max(self.rows + rows, 0))
+        return replace(self, rows=max(self.rows + rows, 0), lineage=lineage)
 
     def noted(self, note: str) -> Provenance:
         """The same with one more note."""

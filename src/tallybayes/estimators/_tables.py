@@ -308,6 +308,23 @@ class TableNB(Fitted):
         check_is_fitted(self)
         return self._like(self.model_.blank())
 
+    def since(self, base: Self) -> Self:
+        """Return the estimator of the rows that this one learned after it was a copy of the base.
+
+        Copies of one base that learned on share its rows: ``first + second.since(base)`` counts them once.
+
+        Parameters
+        ----------
+        base : estimator
+            What this one was before it learned on.
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        return self._like(self.model_.since(base.model_))
+
     def select(self, columns: Iterable[str]) -> Self:
         """Return the model of some columns only, uncalibrated; nothing is counted again.
 
