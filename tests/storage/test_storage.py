@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +359,19 @@ def test_what_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) ->
         FileNotFoundError, match=r"nowhere/a\.tally cannot be written: there is no directory .*nowhere$"
     ):
         mixed().save(tmp_path / "nowhere" / "a.tally")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [(["a", "b"], "longer", "<U6"), ([1, 2], 300, "<i8"), ([1, 2], "a", "|O"), ([True, False], "x", "|O")],
+)
+def test_a_model_that_learned_labels_of_another_type_is_read_again(
+    tmp_path: Path, before: list[Any], after: Any, kind: str
+) -> None:
+    labels = np.array(before * 10)
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0] * 10}, labels.astype(np.int8) if after == 300 else labels)
+    more = replace(model.tally_.schema, classes=(before[0], after))
+    storage.write(model.model_.with_rows(replace(model.tally_, schema=more), 20), tmp_path / "m")
+    again = storage.read(tmp_path / "m")
+    assert (again.provenance.labels, set(again.schema.classes)) == (kind, {*before, after})
+    assert set(tallybayes.load(tmp_path / "m").classes_.tolist()) == {*before, after}

@@ -109,6 +109,9 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
 
     if isinstance(model, Tally):
         model = Model(default_settings(model), model)
+    if kind := model.provenance.labels:  # rows that were learned since may have longer labels, or labels of other types
+        kind = class_array(model.schema.classes, kind).dtype.str
+        model = replace(model, provenance=replace(model.provenance, labels=kind))
     encode = Encoder(RECORDS)
     content = {
         "version": VERSION,
