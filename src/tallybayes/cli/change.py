@@ -12,6 +12,7 @@ from typing import Any
 
 from tallybayes import storage
 from tallybayes.cli.screen import (
+    beside,
     console,
     known_source,
     note,
@@ -115,7 +116,8 @@ def _write(model: Model, saved: Saved | None, path: str, options: argparse.Names
 
 
 def _print(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:
-    if options.json:
-        print_json(record)
-    else:
-        console().print(text)
+    with beside(options):
+        if options.json:
+            print_json(record)
+        else:
+            console().print(text)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import storage
-from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
+from tallybayes.cli.screen import beside, console, note, notes, opened, print_json, progress, rows_of
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.data.opening import open_source
@@ -31,10 +31,11 @@ def run(options: argparse.Namespace) -> None:
         evaluation = None if options.no_evaluation else leave_one_out(model, sample_of(model, source))
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", _given(asked), {}))
-    if options.json:
-        print_json(_record(model, source, evaluation, options))
-    else:
-        _show(model, source, evaluation, options)
+    with beside(options):
+        if options.json:
+            print_json(_record(model, source, evaluation, options))
+        else:
+            _show(model, source, evaluation, options)
     if options.output is not None:
         note(f"written to {options.output}", options)
 

@@ -16,6 +16,7 @@ from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
 from tallybayes.data.known import as_learned, check_columns, with_retyping
 from tallybayes.data.progress import Progress
+from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
 from tallybayes.errors import DataError, SettingError
@@ -207,7 +208,8 @@ def predict_file(
     source : path
         The rows: CSV, Parquet, JSON lines or Arrow.
     out : path
-        CSV, Parquet or JSON lines, by its suffix, which may also be that of a compression; "-" is the standard output.
+        CSV, Parquet or JSON lines, by its suffix, which may also be that of a compression; "-" is the standard
+        output; a device or a pipe is written to as it is, as CSV unless a format is given.
     output : PredictionColumns, optional
         Which columns to write.
     format : {"csv", "parquet", "json"}, optional
@@ -226,4 +228,4 @@ def predict_file(
         return write_batches(schema, batches, out, format)
 
     file = open_file(source)
-    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else with_retyping(file, write)
+    return write(file.typed_by_all_rows()) if is_stream(out) else with_retyping(file, write)
