@@ -16,7 +16,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.core.tally import Tally
-from tallybayes.data.columns import grown, matched, split_target
+from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import source_of
 from tallybayes.data.sources import Source, TableSource
@@ -143,7 +143,8 @@ class TableNB(Fitted):
         found, codes = Target.coded(labels, classes)
         encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
         schema = Schema(columns, tuple(found.tolist()))
-        return TableBatch(schema, table, self.tally_.places, encoded)
+        batch = TableBatch(schema, table, self.tally_.places, encoded)
+        return batch if learning else with_warnings(batch)
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
@@ -153,7 +154,7 @@ class TableNB(Fitted):
                 f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
                 f"{type(self).__name__}."
             )
-        return TableBatch(self.schema_, self._matched(table), self.tally_.places)
+        return with_warnings(TableBatch(self.schema_, self._matched(table), self.tally_.places))
 
     def _matched(self, table: Table) -> Table:
         bag = [self.schema_.columns[p].name for p in self.model_.bag]

@@ -51,15 +51,18 @@ def columns(model: Model) -> list[dict[str, Any]]:
 def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """The likeliest class and the probabilities, of one row or of many."""
     table, single = table_of(body, max_rows)
-    posterior, classes = model.posterior(batch_of(model, table)), model.schema.classes
+    batch, classes = batch_of(model, table), model.schema.classes
+    posterior, unseen = model.posterior(batch), batch.unseen()
+    warned = {"warnings": unseen} if unseen else {}
     best = posterior.argmax(axis=1).tolist()
     if single:
         probabilities = dict(zip(map(str, classes), posterior[0].tolist(), strict=True))
-        return {"prediction": classes[best[0]], "probabilities": probabilities}
+        return {"prediction": classes[best[0]], "probabilities": probabilities, **warned}
     return {
         "classes": list(classes),
         "predictions": [classes[k] for k in best],
         "probabilities": np.ascontiguousarray(posterior),
+        **warned,
     }
 
 
