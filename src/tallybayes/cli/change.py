@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,11 +24,12 @@ from tallybayes.cli.screen import (
     read_model,
     rows_of,
 )
+from tallybayes.core.merging import new_classes
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
 from tallybayes.data.files import File
 from tallybayes.data.sources import Facts
-from tallybayes.errors import UnlearnError
+from tallybayes.errors import DataError, LabelWarning, UnlearnError
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.storage import Saved
 from tallybayes.storage.lock import locked
@@ -43,10 +45,21 @@ def update(options: argparse.Namespace) -> None:
     with _changing(options) as (model, saved, file):
         model.provenance.refuse_guesses("learning more rows")
         counted, facts = _counted(model, file, options)
-        changed = model.with_rows(counted, facts.n_rows)
+        _tell_of_new(model, counted, options)
+        with warnings.catch_warnings():  # they are told
+            warnings.simplefilter("ignore", LabelWarning)
+            changed = model.with_rows(counted, facts.n_rows)
         _write(changed, saved, options.output or options.model, options)
     shown = repr(changed.tally)
     _print({"rows": facts.n_rows, "unlabelled": facts.unlabelled, "tally": shown}, shown, options)
+
+
+def _tell_of_new(model: Model, counted: Tally, options: argparse.Namespace) -> None:
+    """Note classes that the model does not know, or refuse them."""
+    for sentence in new_classes(model.schema.classes, counted.schema.classes):
+        if options.strict:
+            raise DataError(f"{sentence}{'' if sentence.endswith('?') else ';'} nothing was learned (--strict)")
+        note(f"note: {sentence}{'' if sentence.endswith('?') else ';'} it is learned as a class of its own", options)
 
 
 def unlearn(options: argparse.Namespace) -> None:

@@ -182,6 +182,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _update(parser: argparse.ArgumentParser) -> None:
     _changes(parser)
+    parser.add_argument("--strict", action="store_true", help="refuse labels that are none of the model's classes")
 
 
 @command(

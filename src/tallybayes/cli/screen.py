@@ -163,9 +163,16 @@ def value_of(column: Column, text: str) -> Any:
     return next((level for level in column.levels if level is not None and str(level).lower() == text.lower()), text)
 
 
+def _is_number(label: Level, text: str) -> bool:
+    """Whether a label is the number that a text shows, such as 1.0 and "1"."""
+    try:
+        return not isinstance(label, str) and float(text) == label
+    except ValueError:
+        return False
+
+
 def label_of(classes: tuple[Level, ...], text: str) -> Level:
     """The class of that name."""
-    for label in classes:
-        if str(label) == text:
-            return label
+    for label in (*(c for c in classes if str(c) == text), *(c for c in classes if _is_number(c, text))):
+        return label
     raise DataError(f"there is no class {text!r}; the model has {', '.join(map(str, classes))}")

@@ -20,7 +20,7 @@ from tallybayes.core.equality import ByValue
 from tallybayes.core.family import quiet_log
 from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
 from tallybayes.core.lineage import Lineage
-from tallybayes.core.merging import merged, selected
+from tallybayes.core.merging import merged, selected, warn_of_twins
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Prior, Settings
@@ -147,6 +147,7 @@ class Model(ByValue):
     def with_rows(self, counted: Tally, n_rows: int, *, decay: float = 1.0) -> Model:
         """The same with rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("learning more rows")
+        warn_of_twins(self.schema.classes, counted.schema.classes)
         past = self.tally if decay == 1.0 else self.tally * decay
         return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 

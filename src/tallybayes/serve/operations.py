@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core.merging import new_classes
 from tallybayes.core.model import Model
 from tallybayes.data.tables import Table
-from tallybayes.errors import DataError, TallybayesError, UnlearnError
+from tallybayes.errors import DataError, TallybayesError, UnlearnError, unlearning
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.metrics import score
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
@@ -105,13 +106,16 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
 
 def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that has also learned the rows."""
-    changed = model.learn(labelled_of(model, table, body, new_levels=True, new_classes=True))
-    return changed, {"rows": table.n_rows, "tally": repr(changed.tally)}
+    batch = labelled_of(model, table, body, new_levels=True, new_classes=True)
+    new = new_classes(model.schema.classes, batch.schema.classes)
+    changed = model.learn(batch)
+    return changed, {"rows": table.n_rows, "tally": repr(changed.tally)} | ({"warnings": new} if new else {})
 
 
 def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
-    batch = labelled_of(model, table, body, new_levels=True)
+    with unlearning():
+        batch = labelled_of(model, table, body, new_levels=True)
     changed = model.unlearn(batch)
     if not changed.tally.class_weight.any():
         raise UnlearnError("nothing would be left of the model")
