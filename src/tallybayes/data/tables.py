@@ -256,8 +256,10 @@ class TableBatch:
 
     def unseen(self) -> list[str]:
         """A sentence on each category of which no value was ever seen: such a column would be lost in silence."""
-        columns = (c for c in self.schema.columns if c.levels is not None and c.kind not in ("ignored", "text", "pair"))
-        found = ((c, self._never_seen(c)) for c in columns if c.name in self.table.columns)
+        coded = (
+            c for c in self.schema.columns if c.kind not in ("ignored", "text", "pair") and len(c.levels or ()) > 1
+        )
+        found = ((c, self._never_seen(c)) for c in coded if c.name in self.table.columns)
         return [
             f"no value of column {c.name!r} was seen in training, so it is no evidence: it holds "
             f"{self.table.columns[c.name].value(row)!r}, the model knows {', '.join(map(repr, (c.levels or ())[:5]))}"
