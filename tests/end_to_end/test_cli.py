@@ -403,6 +403,7 @@ COMMANDS = [
     "update",
     "unlearn",
     "merge",
+    "blank",
     "show",
     "sample",
     "sql",
