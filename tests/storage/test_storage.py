@@ -426,3 +426,19 @@ def test_options_that_there_are_not_are_refused(tmp_path: Path, options: dict[st
     storage.write(replace(model, provenance=replace(model.provenance, options=options)), tmp_path / "m.tally")
     with pytest.raises(ModelFileError, match="its options cannot be used"):
         storage.read(tmp_path / "m.tally")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [(["a", "b"], "longer", "<U6"), ([1, 2], 300, "<i8"), ([1, 2], "a", "|O"), ([True, False], "x", "|O")],
+)
+def test_a_model_that_learned_labels_of_another_type_is_read_again(
+    tmp_path: Path, before: list[Any], after: Any, kind: str
+) -> None:
+    labels = np.array(before * 10)
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0] * 10}, labels.astype(np.int8) if after == 300 else labels)
+    more = replace(model.tally_.schema, classes=(before[0], after))
+    storage.write(model.model_.with_rows(replace(model.tally_, schema=more), 20), tmp_path / "m")
+    again = storage.read(tmp_path / "m")
+    assert (again.provenance.labels, set(again.schema.classes)) == (kind, {*before, after})
+    assert set(tallybayes.load(tmp_path / "m").classes_.tolist()) == {*before, after}

@@ -19,7 +19,8 @@ from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import quiet_log
 from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
-from tallybayes.core.merging import merged, selected
+from tallybayes.core.lineage import Lineage
+from tallybayes.core.merging import merged, selected, warn_of_twins
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
@@ -156,8 +157,9 @@ class Model(ByValue):
     def with_rows(self, counted: Tally, n_rows: int, *, decay: float = 1.0) -> Model:
         """The same with rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("learning more rows")
+        warn_of_twins(self.schema.classes, counted.schema.classes)
         past = self.tally if decay == 1.0 else self.tally * decay
-        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows))
+        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
@@ -167,16 +169,30 @@ class Model(ByValue):
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        return replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows)).trimmed()
+        provenance = self.provenance.plus(-n_rows, self.lineage.changed())
+        return replace(self, tally=self.tally - counted, provenance=provenance).trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows."""
+        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows.
+
+        Copies of one model that learned on share rows and do not add.
+        """
         if not isinstance(other, Model):
             return NotImplemented
         for each in (self, other):
             each.provenance.refuse_guesses("adding models")
         tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
-        return Model(settings, tally, self.provenance.joined(other.provenance))
+        return Model(settings, tally, self.provenance.joined(other.provenance, self.lineage.joined(other.lineage)))
+
+    @property
+    def lineage(self) -> Lineage:
+        """The states that the model has been in."""
+        return Lineage.of(self.tally, self.provenance.lineage)
+
+    def since(self, base: Model) -> Model:
+        """Return the model of the rows that this one learned after it was the base: they add to other copies of it."""
+        provenance = self.provenance.plus(-base.provenance.rows, self.lineage.since(base.lineage)).unmeasured()
+        return replace(self, tally=self.tally - base.tally, provenance=provenance)
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
