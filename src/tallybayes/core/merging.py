@@ -93,3 +93,12 @@ def selected(tally: Tally, families: Mapping[str, Family], names: Sequence[str])
         within = [j for j, c in enumerate(tally.blocks[name].columns) if columns[c].name in {*kept, *derived}]
         found[name] = for_columns(families[name], within)
     return smaller, found
+
+
+def uncorrected(tally: Tally, families: Mapping[str, Family]) -> tuple[Tally, dict[str, Family]]:
+    """The tally of the columns of the table, without pairs and blocks, and its families."""
+    kept = {name: family for name, family in families.items() if not family.is_correction}
+    gone = {c for name, block in tally.blocks.items() if name not in kept for c in block.columns}
+    if not gone:
+        return tally, kept
+    return tally.select([column.name for p, column in enumerate(tally.schema.columns) if p not in gone]), kept

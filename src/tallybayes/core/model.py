@@ -17,10 +17,9 @@ from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import quiet_log
-from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
+from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
 from tallybayes.core.lineage import Lineage
-from tallybayes.core.merging import merged, selected, warn_of_twins
+from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
@@ -99,12 +98,11 @@ class Model(ByValue):
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
-        given = self.settings.weights
-        columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
-        weights = np.array([1.0 if given is None else given.columns.get(column.name, 1.0) for column in columns])
-        if given is None or columns[0].name not in given.words:
+        given, places = self.settings.weights, list(self.tally.blocks[block].columns)
+        weights, first = self.column_weights[places], self.schema.columns[places[0]]
+        if given is None or first.name not in given.words:
             return weights
-        words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
+        words = given.words[first.name].among(first.levels or (), weights[0])
         return words[self.words.known[block]] if block in self.words.known else words
 
     @property
@@ -134,10 +132,7 @@ class Model(ByValue):
 
     def without_refinement(self) -> Model:
         """Return the same columns and families without pairs, weights, offsets and calibration."""
-        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
-        gone = {c for name, block in self.tally.blocks.items() if name not in families for c in block.columns}
-        names = [column.name for p, column in enumerate(self.schema.columns) if p not in gone] if gone else []
-        tally = self.tally.select(names) if gone else self.tally
+        tally, families = uncorrected(self.tally, self.settings.families)
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
         return replace(self, settings=settings, tally=tally)
 
@@ -179,10 +174,9 @@ class Model(ByValue):
         """
         if not isinstance(other, Model):
             return NotImplemented
-        for each in (self, other):
-            each.provenance.refuse_guesses("adding models")
+        provenance = self.provenance.joined(other.provenance, self.lineage.joined(other.lineage))
         tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
-        return Model(settings, tally, self.provenance.joined(other.provenance, self.lineage.joined(other.lineage)))
+        return Model(settings, tally, provenance)
 
     @property
     def lineage(self) -> Lineage:
@@ -258,11 +252,7 @@ class Model(ByValue):
             return self.generative.log_evidence(batch, n_jobs)
 
         def evidence(part: Batch, first: int) -> tuple[Array, int]:
-            joint = self._joint(part, first)
-            top = joint.max(axis=1)
-            shift = np.where(np.isneginf(top), 0.0, top)
-            total = quiet_log(np.exp(joint - shift[:, None]).sum(axis=1))
-            return total + shift + self.log_base(part), 0
+            return np.logaddexp.reduce(self._joint(part, first), axis=1) + self.log_base(part), 0
 
         return self._by_chunks(batch, n_jobs, evidence)
 
@@ -303,7 +293,7 @@ class Model(ByValue):
             if labels is None or labels.codes is None:
                 raise DataError("leave-one-out needs the label of each row")
             try:
-                own = self._own_prior_score_without(labels.codes, labels.weight)
+                own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
                 evidence = self._leave_one_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
@@ -311,12 +301,6 @@ class Model(ByValue):
             return self._calibrated(evidence), forbidden
 
         return self._by_chunks(batch, n_jobs, without)
-
-    def _own_prior_score_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
-        """What the prior adds to the score (n,) of each row's own class without the row."""
-        learned = own_log_prior(self.tally.class_weight, self.settings.prior_alpha, codes, weight)
-        given = learned if self.settings.prior == "empirical" else self.log_prior[codes]
-        return self.settings.prior_score(given, learned)
 
     def contributions_without(self, part: Batch) -> Array:
         """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""

@@ -113,6 +113,8 @@ class Provenance:
 
     def joined(self, other: Provenance, lineage: Lineage) -> Provenance:
         """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
+        for each in (self, other):
+            each.refuse_guesses("adding models")
         total = self.plus(other.rows, lineage)
         if self.rows and other.rows:
             return total.unmeasured()
