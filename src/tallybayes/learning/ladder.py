@@ -83,7 +83,8 @@ class Ladder:
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
     """Scores (n, K) of rows without the prior."""
-    return model.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs) - model.prior_score
+    bare = replace(model, settings=replace(model.settings, prior="none"))
+    return bare.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
 
 
 def with_shrinkage(block: Model, shrinkage: float) -> Model:

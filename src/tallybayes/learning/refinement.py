@@ -53,12 +53,23 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
     kinds = {column.kind for column in batch.schema.columns if column.kind != "ignored"}
     if kinds == {"text"}:
         return _of_texts(batch, base, options)
-    found = crossfitted(batch, base, options)
+    found = crossfitted(_by_name(batch), base, options)
     if found is None:
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
-    return found
+    model, unseen = found
+    names = [column.name for column in (*batch.schema.columns, *model.schema.columns[len(batch.schema.columns) :])]
+    return replace(model, tally=model.tally.select(names)), unseen
+
+
+def _by_name(batch: TableBatch) -> TableBatch:
+    """The table with its columns in the order of their names: then sums are rounded alike in any order of them."""
+    columns = sorted(batch.schema.columns, key=lambda column: column.name)
+    place = {column.name: p for p, column in enumerate(columns)}
+    names = batch.schema.names
+    places = {block: sorted(place[names[p]] for p in at) for block, at in batch.places.items()}
+    return replace(batch, schema=replace(batch.schema, columns=tuple(columns)), places=places)
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:

@@ -21,7 +21,7 @@ from tallybayes.learning.evidence import HeldOut, losses_of
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
 FEW = 2_000  # rows
-LEAST_ROWS = 10
+LEAST_ROWS = 20
 MOST_STEPS = 30
 NEAR_ZERO = 1e-3  # a weight that a step may not count on
 TOLERANCE = 1e-6  # nats a row: less than any noise

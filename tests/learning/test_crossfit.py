@@ -1,0 +1,115 @@
+"""The default model judges itself on rows that had no part in it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tallybayes import NaiveBayes, datasets, learn, rows
+from tallybayes.learning.options import Options
+from tallybayes.learning.pairs import PAIRS_A_COLUMN
+
+
+def noise(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(rng.normal(size=(n, d)), columns=[f"c{j}" for j in range(d)]), rng.integers(0, 2, n)
+
+
+def test_noise_gets_the_class_shares() -> None:
+    excess = []
+    for seed in range(3):
+        X, y = noise(60, 8, seed)
+        model = NaiveBayes().fit(X, y)
+        fresh = noise(1000, 8, 100 + seed)[0]
+        p, share = model.predict_proba(fresh)[:, 1], y.mean()
+        truth = -0.5 * (np.log(p) + np.log(1 - p)).mean()
+        excess.append(truth + 0.5 * (np.log(share) + np.log(1 - share)))
+        stored = model.evaluation_.log_loss
+        assert stored.low <= truth <= stored.high
+    assert max(excess) < 0.06
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    table = pd.DataFrame(datasets.penguins())
+    return table, NaiveBayes().fit(table.drop(columns="species"), table["species"])
+
+
+def test_a_row_without_values_gets_the_class_shares(penguins) -> None:
+    table, model = penguins
+    empty = table.drop(columns="species").iloc[:1].copy()
+    for name in empty:
+        empty[name] = None
+    shares = table["species"].value_counts(normalize=True)[model.classes_].to_numpy()
+    np.testing.assert_allclose(model.predict_proba(empty)[0], shares, atol=1e-9)
+
+
+def test_contributions_add_up_with_offsets_and_blocks(penguins) -> None:
+    table, model = penguins
+    batch = rows(model.model_, table.drop(columns="species"))
+    whole = model.model_.prior_score + model.model_.contributions(batch).sum(axis=2)
+    np.testing.assert_allclose(whole, model.model_.log_joint(batch), atol=1e-8)
+
+
+def test_the_prior_keeps_a_weight_of_one(penguins) -> None:
+    _, model = penguins
+    assert model.model_.settings.weights.prior == 1.0
+
+
+def test_what_was_chosen_can_be_dropped(penguins) -> None:
+    table, model = penguins
+    plain = model.without_refinement()
+    assert plain.model_.settings.weights is None
+    assert not plain.model_.settings.offsets
+    assert all(column.parts is None for column in plain.model_.schema.columns)
+    assert plain.predict_proba(table.drop(columns="species")).shape == (len(table), 3)
+
+
+def test_what_nearly_identifies_rows_is_never_paired() -> None:
+    rng = np.random.default_rng(0)
+    n = 400
+    y = rng.integers(0, 2, n)
+    table = {
+        "ticket": np.array([f"t{i}" for i in rng.integers(0, 300, n)]),
+        "a": np.where(rng.random(n) < 0.8, y, 1 - y).astype(str),
+        "b": np.array(list("xyz"))[rng.integers(0, 3, n)],
+        "c": rng.normal(size=n) + y,
+    }
+    model = learn(table, y, Options(kind={"ticket": "category"}))
+    pairs = [column for column in model.schema.columns if column.kind == "pair"]
+    assert all("ticket" not in {part.name for part in column.parts or ()} for column in pairs)
+
+
+def test_columns_that_matter_only_together_are_found_and_few() -> None:
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, size=(800, 6))
+    y = bits[:, 0] ^ bits[:, 1]
+    table = {f"b{j}": bits[:, j].astype(str) for j in range(6)}
+    model = learn(table, y)
+    pairs = [column for column in model.schema.columns if column.kind == "pair"]
+    assert 1 <= len(pairs) <= PAIRS_A_COLUMN * 6
+    assert model.provenance.evaluation.accuracy.value > 0.95
+
+
+def test_stored_figures_are_those_of_folds_and_rows(penguins) -> None:
+    table, model = penguins
+    figures = model.evaluation_
+    assert figures.n_folds == 5
+    assert figures.n_rows == len(table)
+    assert figures.method == "5 folds, each learned anew without its rows"
+    np.testing.assert_allclose(figures.support.sum(), len(table))
+
+
+@pytest.mark.parametrize("labels", [["a"] * 12 + ["b"] * 12 + ["c"], ["a", "b"] * 8])
+def test_few_rows_and_rare_classes_are_learned(labels) -> None:
+    x = np.arange(len(labels), dtype=float)
+    model = learn({"x": x, "k": np.array(list("uvw"))[np.arange(len(x)) % 3]}, np.array(labels))
+    posterior = model.posterior(rows(model, {"x": x, "k": ["u"] * len(x)}))
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    assert np.isfinite(model.provenance.evaluation.log_loss.value)
+
+
+def test_weights_that_were_asked_for_are_kept_as_they_are() -> None:
+    X, y = noise(80, 3, 5)
+    model = NaiveBayes(weights="learn", pairs=0).fit(X, y)
+    assert set(model.model_.settings.weights.columns) == {"c0", "c1", "c2"}
+    assert not any(column.kind == "block" for column in model.model_.schema.columns)
