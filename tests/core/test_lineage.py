@@ -14,7 +14,9 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.core.lineage import MOST, Lineage
+from tallybayes.core.model import Model
 from tallybayes.errors import SettingError
+from tests.refined import refined, table
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -98,6 +100,40 @@ def test_what_still_adds() -> None:
     assert (one_row[0] + one_row[1]).class_count_.sum() == 42  # the same row at two sites is two rows
     forgotten = copy.deepcopy(base).unlearn(*rows(0, 20)).partial_fit(*rows(20, 40))
     assert (base + forgotten).class_count_.sum() == 40
+
+
+DERIVED: dict[str, Callable[[Model], Model]] = {
+    "select": lambda model: model.select(["size", "town"]),
+    "without_refinement": Model.without_refinement,
+    "with_prior": lambda model: model.with_prior("uniform"),
+}
+
+
+@pytest.mark.parametrize("how", DERIVED)
+def test_models_of_the_same_rows_share_them(how: str) -> None:
+    derived, model = DERIVED[how], fitted(0, 20).model_
+    base, first = derived(model), derived(fitted(0, 20).partial_fit(*rows(20, 40)).model_)
+    more = derived(fitted(40, 60).model_)
+    second = base.with_rows(more.tally, 20)
+    assert base.lineage == model.lineage
+    assert base.blank().lineage == Lineage()
+    assert base + base.blank() == base
+    with pytest.raises(SettingError, match=SHARED):
+        _ = first + second
+    assert (first + second.since(base)).provenance.rows == 60
+    assert (first + more).provenance.rows == 60
+
+
+def test_copies_with_pairs_weights_and_offsets_share_rows() -> None:
+    base = refined().model_
+    rows, labels = table(40, 8)
+    first, second = (copy.deepcopy(refined()).partial_fit(rows, labels).model_ for _ in range(2))
+    with pytest.raises(SettingError, match=SHARED):
+        _ = first + second
+    both = first + second.since(base)
+    assert both.tally.class_weight.sum() == base.tally.class_weight.sum() + 80
+    assert both.settings.weights == base.settings.weights
+    assert both.settings.offsets.keys() == base.settings.offsets.keys()
 
 
 def test_a_fitted_model_is_saved_to_the_same_bytes(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ class Model(ByValue):
         """Return the same columns and families without pairs, weights, offsets and calibration."""
         tally, families = uncorrected(self.tally, self.settings.families)
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
-        return replace(self, settings=settings, tally=tally)
+        return Model(settings, tally, replace(self.provenance.unmeasured(), lineage=self.lineage))
 
     @property
     def is_chosen(self) -> bool:
@@ -197,7 +197,7 @@ class Model(ByValue):
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
-        return Model(settings, tally, self.provenance.unmeasured())
+        return Model(settings, tally, replace(self.provenance.unmeasured(), lineage=self.lineage))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
