@@ -17,6 +17,7 @@ from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
+from tallybayes.core.family import log_total
 from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
@@ -250,11 +251,9 @@ class Model(ByValue):
         """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,), by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.log_evidence(batch, n_jobs)
-
-        def evidence(part: Batch, first: int) -> tuple[Array, int]:
-            return np.logaddexp.reduce(self._joint(part, first), axis=1) + self.log_base(part), 0
-
-        return self._by_chunks(batch, n_jobs, evidence)
+        return self._by_chunks(
+            batch, n_jobs, lambda part, first: (log_total(self._joint(part, first)) + self.log_base(part), 0)
+        )
 
     def log_likelihood(self, batch: Rows, n_jobs: int | None = None) -> float:
         """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n), by the plain model of the columns."""
