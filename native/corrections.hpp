@@ -1,46 +1,264 @@
-// How well scores with corrections predict the classes of rows, and how that changes with every correction.
+// Corrections of scores by the cells that rows are in: a logistic regression under a penalty, from slopes alone.
 #pragma once
 
-#include "simd.hpp"
+#include <algorithm>
+#include <vector>
+
+#include "logs.hpp"
 
 namespace tb {
 
 struct CellsOfRows {
     const std::int32_t* cell;  // (n, D) row of the table that each column of a row adds; negative for none
-    Index n_columns;
+    Index n, n_columns;
     const double* base;        // (n, K) scores apart from the corrections
     Index n_classes;
 };
 
-// Answers Σ w·(−log P(y | x)) over the rows first .. last; slope (cells, K) += its derivative in every correction.
-// posterior (K,) is scratch.
-TB_INLINE double correction_loss(const CellsOfRows& x, const Hard& labels, Index first, Index last, const double* table,
-                                 double* slope, double* posterior) {
-    double loss = 0.0;
-    const Index n_classes = x.n_classes;
-    double* TB_RESTRICT p = posterior;
-    for (Index i = first; i < last; ++i) {
-        const std::int32_t* cell = x.cell + i * x.n_columns;
-        for (Index k = 0; k < n_classes; ++k) p[k] = x.base[i * n_classes + k];
+struct Shapes {  // a column has a free correction for each cell, or one that is Φ times a few coefficients
+    const std::int64_t *cell, *coefficient;  // (D + 1,) where those of each column begin
+    const double* shape;                     // Φ (cells, coefficients) of one column after the other
+    const std::int64_t* start;               // (D,) where that of a column begins; −1 where each cell is free
+};
+
+TB_INLINE void add_corrections(const CellsOfRows& x, const double* table, double* scores) {
+    for (Index i = 0; i < x.n; ++i)
         for (Index d = 0; d < x.n_columns; ++d) {
-            if (cell[d] < 0) continue;
-            const double* TB_RESTRICT add = table + cell[d] * n_classes;
-            for (Index k = 0; k < n_classes; ++k) p[k] += add[k];
+            const std::int32_t cell = x.cell[i * x.n_columns + d];
+            if (cell < 0) continue;
+            for (Index k = 0; k < x.n_classes; ++k) scores[i * x.n_classes + k] += table[cell * x.n_classes + k];
         }
-        double top = p[0], sum = 0.0;
-        for (Index k = 1; k < n_classes; ++k) top = p[k] > top ? p[k] : top;
-        const double own = p[labels.codes[i]] - top, w = labels.weight[i];
-        for (Index k = 0; k < n_classes; ++k) sum += p[k] = std::exp(p[k] - top);
-        loss += w * (std::log(sum) - own);
-        for (Index k = 0; k < n_classes; ++k) p[k] *= w / sum;
-        p[labels.codes[i]] -= w;
-        for (Index d = 0; d < x.n_columns; ++d) {
-            if (cell[d] < 0) continue;
-            double* TB_RESTRICT here = slope + cell[d] * n_classes;
-            for (Index k = 0; k < n_classes; ++k) here[k] += p[k];
+}
+
+constexpr Index kSummed = 4096;   // rows whose slopes are summed as floats
+constexpr double kLittle = 3e-3;  // of what was gained: two steps that gain no more on average are the last
+
+// Minimises Σ w·(−log P(y | x)) + ½·Σ penalty·c² over the coefficients c (P, K), by the method of Liu and Nocedal
+// (1989). Tables and slopes are floats, the classes side by side in lanes; sums over many rows are doubles.
+class Corrections {
+  public:
+    Corrections(const CellsOfRows& x, const Hard& labels, const Shapes& shapes, const double* penalty)
+        : x_(x), labels_(labels), shapes_(shapes), penalty_(penalty), lanes_(lanes_for(x.n_classes)),
+          n_cells_(shapes.cell[x.n_columns]), n_coefficients_(shapes.coefficient[x.n_columns]),
+          size_(static_cast<std::size_t>(n_coefficients_ * x.n_classes)) {
+        const auto cells = static_cast<std::size_t>((n_cells_ + 1) * lanes_);  // the last one is that of no value
+        table_.resize(cells), part_.resize(cells), sums_.resize(cells), scale_.resize(size_);
+        for (Index i = 0; i < x.n; ++i)
+            if (labels.weight[i] != 0.0) rows_.push_back(i);
+        for (const Index i : rows_)
+            for (Index d = 0; d < x.n_columns; ++d) {
+                const std::int32_t cell = x.cell[i * x.n_columns + d];
+                cell_.push_back(static_cast<std::int32_t>((cell < 0 ? n_cells_ : cell) * lanes_));
+            }
+        base_.assign(rows_.size() * static_cast<std::size_t>(lanes_), -1e30f);
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            const double* from = x.base + rows_[r] * x.n_classes;
+            const double top = *std::max_element(from, from + x.n_classes);
+            for (Index k = 0; k < x.n_classes; ++k) base_[r * static_cast<std::size_t>(lanes_) + k] = static_cast<float>(from[k] - top);
         }
     }
-    return loss;
-}
+
+    // Answers how often the rows were read. The coefficients are where it starts, and then the best.
+    TB_INLINE Index run(double* coefficients, double tolerance, Index memory, Index most_steps) {
+        for (std::size_t j = 0; j < size_; ++j) scale_[j] = coefficients[j];
+        std::fill(table_.begin(), table_.end(), 0.0f);
+        passed<true>();  // the curvature of each coefficient by itself, without corrections
+        std::vector<double> at(size_), slope(size_), after(size_), new_slope(size_), direction(size_);
+        collected<true>(direction.data());
+        for (std::size_t j = 0; j < size_; ++j) {
+            at[j] = scale_[j];
+            scale_[j] = 1.0 / std::sqrt(direction[j] + penalty_[j / static_cast<std::size_t>(x_.n_classes)]);
+            at[j] /= scale_[j];
+        }
+        double value = objective(at, slope), before = std::numeric_limits<double>::infinity();  // what the last step gained
+        const double first = value;
+        for (Index step = 0; step < most_steps; ++step) {
+            curved(slope, direction);
+            double fall = 0.0, share = 1.0, now = value;
+            for (std::size_t j = 0; j < size_; ++j) fall += (direction[j] = -direction[j]) * slope[j];
+            if (!(fall < 0.0)) break;
+            int halving = 0;
+            for (; halving < 20; ++halving, share *= 0.5) {
+                for (std::size_t j = 0; j < size_; ++j) after[j] = at[j] + share * direction[j];
+                now = objective(after, new_slope);
+                if (now <= value + 1e-4 * share * fall) break;
+            }
+            if (halving == 20) break;
+            remember(at, after, slope, new_slope, static_cast<std::size_t>(memory));
+            const double gained = value - now;
+            at.swap(after), slope.swap(new_slope), value = now;
+            if (gained + before < 2.0 * std::max(tolerance, kLittle * (first - value))) break;
+            before = gained;
+        }
+        for (std::size_t j = 0; j < size_; ++j) coefficients[j] = at[j] * scale_[j];
+        return passes_;
+    }
+
+  private:
+    struct Step {
+        std::vector<float> step, change;
+        double product, curvature;  // step·change, and change·change
+    };
+
+    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 15) / 16 * 16; }
+
+    TB_INLINE double objective(const std::vector<double>& at, std::vector<double>& slope) {
+        const Index n_classes = x_.n_classes;
+        for (Index d = 0; d < x_.n_columns; ++d) {
+            const Index cells = shapes_.cell[d + 1] - shapes_.cell[d], own = shapes_.coefficient[d + 1] - shapes_.coefficient[d];
+            const Index offset = shapes_.coefficient[d] * n_classes;
+            const double *from = at.data() + offset, *scale = scale_.data() + offset;
+            float* to = table_.data() + shapes_.cell[d] * lanes_;
+            for (Index c = 0; c < cells; ++c)
+                for (Index k = 0; k < n_classes; ++k) {
+                    double sum = 0.0;
+                    if (shapes_.start[d] < 0)
+                        sum = from[c * n_classes + k] * scale[c * n_classes + k];
+                    else
+                        for (Index m = 0; m < own; ++m)
+                            sum += shapes_.shape[shapes_.start[d] + c * own + m] * from[m * n_classes + k] * scale[m * n_classes + k];
+                    to[c * lanes_ + k] = static_cast<float>(sum);
+                }
+        }
+        double loss = passed<false>();
+        collected<false>(slope.data());
+        for (std::size_t j = 0; j < size_; ++j) {
+            const double here = at[j] * scale_[j], pull = penalty_[j / static_cast<std::size_t>(n_classes)] * here;
+            loss += 0.5 * pull * here;
+            slope[j] = (slope[j] + pull) * scale_[j];
+        }
+        return loss;
+    }
+
+    // A derivative by the coefficients from the sums by cells; the diagonal of a second one with Φ².
+    template <bool SECOND>
+    TB_INLINE void collected(double* out) const {
+        const Index n_classes = x_.n_classes;
+        std::fill(out, out + size_, 0.0);
+        for (Index d = 0; d < x_.n_columns; ++d) {
+            const Index cells = shapes_.cell[d + 1] - shapes_.cell[d], own = shapes_.coefficient[d + 1] - shapes_.coefficient[d];
+            const double* from = sums_.data() + shapes_.cell[d] * lanes_;
+            double* to = out + shapes_.coefficient[d] * n_classes;
+            for (Index c = 0; c < cells; ++c)
+                for (Index m = 0; m < (shapes_.start[d] < 0 ? 1 : own); ++m) {
+                    const double by = shapes_.start[d] < 0 ? 1.0 : shapes_.shape[shapes_.start[d] + c * own + m];
+                    double* TB_RESTRICT here = to + (shapes_.start[d] < 0 ? c : m) * n_classes;
+                    for (Index k = 0; k < n_classes; ++k) here[k] += (SECOND ? by * by : by) * from[c * lanes_ + k];
+                }
+        }
+    }
+
+    template <bool SECOND>
+    TB_INLINE double passed() {
+        ++passes_;
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        double loss = 0.0;
+        for (std::size_t first = 0; first < rows_.size(); first += kSummed) {
+            const std::size_t last = std::min(rows_.size(), first + kSummed);
+            std::fill(part_.begin(), part_.end(), 0.0f);
+            switch (lanes_) {
+                case 2: loss += rows<2, SECOND>(first, last); break;
+                case 4: loss += rows<4, SECOND>(first, last); break;
+                case 8: loss += rows<8, SECOND>(first, last); break;
+                default: loss += rows<16, SECOND>(first, last);
+            }
+            for (std::size_t j = 0; j < sums_.size(); ++j) sums_[j] += part_[j];
+        }
+        return loss;
+    }
+
+    // The loss of some rows; their slopes, or diagonals of second derivatives, are added to those of their cells.
+    template <Index N, bool SECOND>
+    TB_INLINE double rows(std::size_t first, std::size_t last) {
+        const Index lanes = N < 16 ? N : lanes_, n_columns = x_.n_columns;
+        std::vector<float> scores(static_cast<std::size_t>(lanes));
+        float* TB_RESTRICT p = scores.data();
+        double loss = 0.0;
+        for (std::size_t r = first; r < last; ++r) {
+            const std::int32_t* cell = cell_.data() + static_cast<Index>(r) * n_columns;
+            const float* from = base_.data() + static_cast<Index>(r) * lanes;
+            for (Index k = 0; k < lanes; k += N) {
+                Lanes<N> even = *reinterpret_cast<const Lanes<N>*>(from + k), odd = {};
+                Index d = 0;
+                for (; d + 1 < n_columns; d += 2) {
+                    even += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
+                    odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d + 1] + k);
+                }
+                if (d < n_columns) odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
+                even += odd;
+                *reinterpret_cast<Lanes<N>*>(p + k) = even;
+            }
+            float top = p[0], sum = 0.0f;
+            for (Index k = 1; k < lanes; ++k) top = p[k] > top ? p[k] : top;
+            const Index own = labels_.codes[rows_[r]];
+            const double behind = p[own] - top, w = labels_.weight[rows_[r]];
+            for (Index k = 0; k < lanes; ++k) p[k] = exp_of(p[k] - top);
+            TB_SIMD(reduction(+ : sum))
+            for (Index k = 0; k < lanes; ++k) sum += p[k];
+            loss += w * (log_of(static_cast<double>(sum)) - behind);
+            const float heavy = static_cast<float>(w), share = 1.0f / sum;
+            if (SECOND) {
+                for (Index k = 0; k < lanes; ++k) p[k] = heavy * p[k] * share * (1.0f - p[k] * share);
+            } else {
+                for (Index k = 0; k < lanes; ++k) p[k] *= heavy * share;
+                p[own] -= heavy;
+            }
+            for (Index k = 0; k < lanes; k += N) {
+                const Lanes<N> add = *reinterpret_cast<const Lanes<N>*>(p + k);
+                for (Index d = 0; d < n_columns; ++d) *reinterpret_cast<Lanes<N>*>(part_.data() + cell[d] + k) += add;
+            }
+        }
+        return loss;
+    }
+
+    TB_INLINE void remember(const std::vector<double>& at, const std::vector<double>& after, const std::vector<double>& slope,
+                            const std::vector<double>& new_slope, std::size_t memory) {
+        Step found{std::vector<float>(size_), std::vector<float>(size_), 0.0, 0.0};
+        for (std::size_t j = 0; j < size_; ++j) {
+            found.step[j] = static_cast<float>(after[j] - at[j]);
+            found.change[j] = static_cast<float>(new_slope[j] - slope[j]);
+        }
+        found.product = inner(found.step, found.change), found.curvature = inner(found.change, found.change);
+        if (!(found.product > 0.0)) return;
+        if (steps_.size() == memory) steps_.erase(steps_.begin());
+        steps_.push_back(std::move(found));
+    }
+
+    template <class A, class B>
+    TB_INLINE static double inner(const std::vector<A>& a, const std::vector<B>& b) {
+        double sum = 0.0;
+        TB_SIMD(reduction(+ : sum))
+        for (std::size_t j = 0; j < a.size(); ++j) sum += static_cast<double>(a[j]) * static_cast<double>(b[j]);
+        return sum;
+    }
+
+    // The slope divided by the curvature that the last steps showed.
+    TB_INLINE void curved(const std::vector<double>& slope, std::vector<double>& q) const {
+        std::copy(slope.begin(), slope.end(), q.begin());
+        std::vector<double> share(steps_.size());
+        for (std::size_t s = steps_.size(); s-- > 0;) {
+            share[s] = inner(steps_[s].step, q) / steps_[s].product;
+            for (std::size_t j = 0; j < size_; ++j) q[j] -= share[s] * steps_[s].change[j];
+        }
+        if (steps_.empty()) return;
+        for (double& each : q) each *= steps_.back().product / steps_.back().curvature;
+        for (std::size_t s = 0; s < steps_.size(); ++s) {
+            const double by = share[s] - inner(steps_[s].change, q) / steps_[s].product;
+            for (std::size_t j = 0; j < size_; ++j) q[j] += by * steps_[s].step[j];
+        }
+    }
+
+    const CellsOfRows& x_;
+    const Hard& labels_;
+    const Shapes& shapes_;
+    const double* penalty_;  // (P,)
+    Index lanes_, n_cells_, n_coefficients_, passes_ = 0;
+    std::size_t size_;
+    std::vector<Index> rows_;          // that have a weight
+    std::vector<std::int32_t> cell_;   // of those rows, as places in the table
+    std::vector<float> base_, table_, part_;
+    std::vector<double> sums_, scale_;
+    std::vector<Step> steps_;
+};
 
 }  // namespace tb

@@ -14,6 +14,17 @@ constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 // A small whole number as a double: put into the last bits of 2^52. Not every processor converts many at once.
 TB_INLINE double whole(std::uint64_t number) { return std::bit_cast<double>(0x4330000000000000 | number) - 0x1p52; }
 
+// e^x of a float to about its last bit; beyond what a float holds, the largest or the least of them. No branch either.
+TB_INLINE float exp_of(float x) {
+    x = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
+    const float shifted = x * 1.44269504f + 12582912.0f, whole = shifted - 12582912.0f;  // 1.5·2^23: rounds to an integer
+    const float r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
+    const float series = 1.0f + r * (1.0f + r * (0.5f + r * (1.6666665e-1f + r * (4.1665796e-2f + r * (8.3334519e-3f +
+                         r * (1.3981999e-3f + r * 1.9875691e-4f))))));
+    const std::uint32_t exponent = (std::bit_cast<std::uint32_t>(shifted) + 127u) << 23;
+    return series * std::bit_cast<float>(exponent);
+}
+
 // Natural logarithm of a finite number that is not negative, within a unit in the last place (after fdlibm's e_log).
 // It has no branch and no table, so a loop over it becomes vector code.
 TB_INLINE double log_of(double x) {

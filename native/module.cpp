@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,15 +12,18 @@
 #include <vector>
 
 #include "clues.hpp"
+#include "centring.hpp"
 #include "corrections.hpp"
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "keys.hpp"
 #include "leave_one_out.hpp"
 #include "mail.hpp"
+#include "pairs.hpp"
 #include "sparse_leave_one_out.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
+#include "weights.hpp"
 #include "word_weights.hpp"
 
 namespace nb = nanobind;
@@ -35,6 +39,7 @@ template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, n
 using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Codes = Vector<std::int32_t>;
 using Starts = Vector<std::int64_t>;
+using Cube = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -46,6 +51,13 @@ template <class A> Index cols(const A& a) { return static_cast<Index>(a.shape(1)
 template <class T>
 tb::Matrix<T> view(const Array2<T>& x) {
     return {x.data(), rows(x), cols(x), static_cast<Index>(x.stride(0)), static_cast<Index>(x.stride(1))};
+}
+
+Index cube_terms(const Cube& a) { return static_cast<Index>(a.shape(2)); }
+
+tb::Rivals rivals(const Cube& terms, const Vector<double>& weight) {
+    require(rows(weight) == rows(terms), "terms and weights must have one entry a row");
+    return {terms.data(), weight.data(), rows(terms), cols(terms), cube_terms(terms)};
 }
 
 tb::Hard hard(const Codes& codes, const Vector<double>& weight, Index n, Index n_classes) {
@@ -159,10 +171,29 @@ TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Ind
     return tb::word_loss(e, l, first, last, weight, slope, posterior);
 }
 
-TB_CLONES double run_correction_loss(const tb::CellsOfRows& x, const tb::Hard& l, Index first, Index last, const double* table,
-                                     double* slope, double* posterior) {
-    return tb::correction_loss(x, l, first, last, table, slope, posterior);
+TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
+                                double* coefficients, double tolerance, Index memory, Index most) {
+    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, memory, most);
 }
+
+TB_CLONES void run_add_corrections(const tb::CellsOfRows& x, const double* table, double* scores) {
+    tb::add_corrections(x, table, scores);
+}
+
+TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coarse, double* at) {
+    tb::learn_weights(x, how, coarse, at);
+}
+
+TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
+
+TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
+
+TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, const double* at, const double* prior, double* found, double* says) {
+    tb::column_constants(x, codes, at, prior, found, says);
+}
+
+TB_CLONES void run_pair_slopes(const tb::GridRows& x, Index left, Index right, const double* strength, Index n_strengths,
+                             const tb::PairScratch& s, double* out) { tb::pair_slopes(x, left, right, strength, n_strengths, s, out); }
 
 // ------------------------------------------------------------------------------------------------ bindings
 
@@ -265,6 +296,25 @@ void bind_integers(nb::module_& m) {
         require(rows(weight) == cols(count) && cols(weight) == cols(x) && rows(alpha) == cols(x) && rows(own) == rows(x), "counts do not fit the matrix");
         return tb::table_leave_one_out(view(x), hard(codes, weights, rows(x), cols(count)), cols(count), start.data(), count.data(), weight.data(), alpha.data(), own.data());
     }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "alpha"_a.noconvert(), "own"_a.noconvert(), Release());
+    m.def("pair_leave_one_out", [](const Array2<T>& x, const Codes& codes, const Vector<double>& weights, const Starts& start, const Starts& n_right, const Table<double>& count, const Table<double>& weight,
+                                   const Vector<double>& strength, const OutVector<double>& own) {
+        const Index d = cols(x), k = rows(count);
+        check_starts(start, d, cols(count));
+        require(rows(n_right) == d && rows(weight) == k && cols(weight) == d && rows(strength) == d && rows(own) == rows(x), "counts do not fit the matrix");
+        const auto labels = hard(codes, weights, rows(x), k);
+        for (Index j = 0; j < d; ++j) {
+            const Index right = n_right.data()[j], n_cells = start.data()[j + 1] - start.data()[j];
+            require(right > 0 ? n_cells % right == 0 : n_cells == 0, "combinations do not fit the levels of the second column");
+            const Index left = right > 0 ? n_cells / right : 0;
+            const double* both = count.data() + start.data()[j];
+            std::vector<double> margins(static_cast<std::size_t>(k * (left + std::max<Index>(right, 0))));
+            tb::sum_margins(both, cols(count), k, left, right, margins.data());
+            const tb::Joint joint{both, cols(count), margins.data(), weight.data() + j, d, left, right};
+            const Index bad = tb::pair_leave_one_out(view(x), j, labels, joint, strength.data()[j], own.data());
+            if (bad != tb::kNone) return bad;
+        }
+        return tb::kNone;
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "n_right"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "strength"_a.noconvert(), "own"_a.noconvert(), Release());
 }
 
 template <class T, class I>
@@ -315,6 +365,54 @@ void bind_sparse(nb::module_& m) {
                           norm, {p, p + k, p + 2 * k, p + 3 * k, p + 4 * k, p + 5 * k, p + 6 * k}, out.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "count"_a.noconvert(), "alpha"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(),
        "alpha_total"_a, "heaviest"_a, "norm"_a, "logs"_a.noconvert(), "zeros"_a.noconvert(), "out"_a.noconvert(), Release());
+}
+
+// ----------------------------------------------------------------------------------------------- pairs
+
+tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
+    const Index d = rows(codes), n = cols(codes), k = rows(posterior);
+    require(rows(levels) == d && rows(weight) == n, "levels or weights do not fit the codes");
+    check_starts(start, k, n);
+    check_starts(compared, k, cols(posterior));
+    for (Index j = 0; j < k; ++j)
+        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
+    for (Index j = 0; j < d; ++j) {
+        std::int32_t most = -1;
+        for (Index i = 0; i < n; ++i) most = std::max(most, codes.data()[j * n + i]);
+        require(most < levels.data()[j], "a code is out of range");
+    }
+    bool same = true;
+    for (Index i = 0; i < n; ++i) same = same && weight.data()[i] == weight.data()[0];
+    return {codes.data(), levels.data(), weight.data(), start.data(), compared.data(), posterior.data(), n, k, same && n ? weight.data()[0] : -1.0};
+}
+
+constexpr std::int64_t kMostCells = 1 << 30;  // of a pair, so that they can be numbered
+
+void bind_pairs(nb::module_& m) {
+    m.def("pair_slopes", [](const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior,
+                           const Table<std::int64_t>& pairs, const Vector<double>& strength, const Out& out) {
+        const auto x = grid_rows(codes, levels, weight, start, compared, posterior);
+        require(cols(pairs) == 2 && rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
+        Index most = 0, margins = 0;
+        for (Index i = 0; i < rows(pairs); ++i) {
+            const std::int64_t *pair = pairs.data() + 2 * i, d = rows(codes);
+            require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
+            const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
+            require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
+            most = std::max<Index>(most, left * right + 1);
+            margins = std::max<Index>(margins, left + right);
+        }
+        std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
+        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        double* free = scratch.data();
+        const auto take = [&](Index size) { return std::exchange(free, free + size); };
+        const Index table = x.n_classes * most;
+        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+                                .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
+        for (Index i = 0; i < rows(pairs); ++i)
+            run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
+    }, "codes"_a.noconvert(), "levels"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "compared"_a.noconvert(), "posterior"_a.noconvert(), "pairs"_a.noconvert(), "strength"_a.noconvert(), "out"_a.noconvert(),
+       nb::call_guard<nb::gil_scoped_release>());
 }
 
 // ---------------------------------------------------------------------------------------------- tokens
@@ -558,6 +656,7 @@ NB_MODULE(_native, m) {
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
     bind_keys(m);
+    bind_pairs(m);
     bind_tokens(m);
     m.def("all_no_without", [](const Array2<double>& yes, const Array2<double>& weight, const Vector<double>& alpha, double w, const OutVector<double>& own, const OutVector<double>& zeros) {
         const Index k = cols(yes);
@@ -614,14 +713,42 @@ NB_MODULE(_native, m) {
         return run_word_loss({terms.data(), word.data(), start.data(), base.data(), k}, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), posterior.data());
     }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
        "weight"_a.noconvert(), "slope"_a.noconvert(), "posterior"_a.noconvert(), Release());
-    m.def("correction_loss", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last, const Table<double>& table, const Out& slope) {
-        const Index n = rows(base), k = cols(base), n_cells = rows(table);
-        require(k > 0 && rows(cell) == n && cols(table) == k && rows(slope) == n_cells && cols(slope) == k, "cells do not fit their corrections");
-        require(0 <= first && first <= last && last <= n, "rows do not fit");
-        for (Index j = first * cols(cell); j < last * cols(cell); ++j) require(cell.data()[j] < n_cells, "a cell has no correction");
-        std::vector<double> scratch(static_cast<std::size_t>(k));
-        return run_correction_loss({cell.data(), cols(cell), base.data(), k}, hard(codes, weights, n, k), first, last, table.data(), slope.data(), scratch.data());
-    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a, "table"_a.noconvert(), "slope"_a.noconvert(), Release());
+    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, Index memory, Index most) {
+        const Index n = rows(base), k = cols(base), d = cols(cell);
+        require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
+        require(cells.data()[0] == 0 && coefficients.data()[0] == 0, "cells begin at zero");
+        for (Index j = 0; j < d; ++j) {
+            const Index own = cells.data()[j + 1] - cells.data()[j], few = coefficients.data()[j + 1] - coefficients.data()[j], at_ = start.data()[j];
+            require(own >= 0 && few >= 0 && (at_ < 0 ? own == few : at_ + own * few <= rows(shape)), "shapes do not fit their cells");
+        }
+        require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
+        for (Index j = 0; j < n * d; ++j) require(cell.data()[j] < cells.data()[d], "a cell has no correction");
+        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, memory, most);
+    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "memory"_a, "most"_a, Release());
+    m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {
+        require(rows(cell) == rows(scores) && cols(table) == cols(scores), "cells do not fit the scores");
+        for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");
+        run_add_corrections({cell.data(), rows(cell), cols(cell), nullptr, cols(scores)}, table.data(), scores.data());
+    }, "cell"_a.noconvert(), "table"_a.noconvert(), "scores"_a.noconvert(), Release());
+    m.def("learn_weights", [](const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, Index fixed, Index coarse, double tolerance) {
+        require(rows(centre) == cube_terms(terms) && rows(at) == rows(centre) && coarse > 0, "weights do not fit their terms");
+        run_weights(rivals(terms, weight), {centre.data(), pull, fixed, tolerance}, coarse, at.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "centre"_a.noconvert(), "at"_a.noconvert(), "pull"_a, "fixed"_a, "coarse"_a, "tolerance"_a, Release());
+    m.def("rival_losses", [](const Cube& terms, const Vector<double>& weight, const Vector<float>& at, const OutVector<double>& losses) {
+        require(rows(at) == cube_terms(terms) && rows(losses) == rows(terms), "weights do not fit their terms");
+        run_rival_losses(rivals(terms, weight), at.data(), losses.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "losses"_a.noconvert(), Release());
+    m.def("loss_rises", [](const Cube& terms, const Vector<double>& weight, const Vector<float>& at, const OutVector<double>& rises) {
+        require(rows(at) == cube_terms(terms) && rows(rises) == rows(at), "weights do not fit their terms");
+        run_loss_rises(rivals(terms, weight), at.data(), rises.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "rises"_a.noconvert(), Release());
+    m.def("column_constants", [](const Cube& terms, const Codes& codes, const Vector<double>& weight, const Vector<double>& at, const Vector<double>& log_prior, const Out& found, const OutVector<double>& says) {
+        const tb::Rivals x = rivals(terms, weight);
+        require(rows(at) == x.n_terms && x.n_terms > 0 && rows(log_prior) == x.rivals + 1, "weights do not fit their terms");
+        require(rows(found) == x.n_terms - 1 && cols(found) == x.rivals + 1 && rows(says) == rows(found), "constants do not fit their terms");
+        hard(codes, weight, x.n, x.rivals + 1);
+        run_constants(x, codes.data(), at.data(), log_prior.data(), found.data(), says.data());
+    }, "terms"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "log_prior"_a.noconvert(), "found"_a.noconvert(), "says"_a.noconvert(), Release());
     m.def("list_text", [](const nb::capsule& stream, const OutVector<std::int32_t>& places) {
         auto* source = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
         if (!source) throw nb::python_error();

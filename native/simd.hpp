@@ -34,6 +34,28 @@ using Index = std::ptrdiff_t;
 
 constexpr Index kNone = -1;  // "no bad cell": kernels answer with the flat position row * d + column otherwise
 
+// So many floats side by side. Arrays of them that live through a loop stay in registers only under this name.
+#if defined(__GNUC__) || defined(__clang__)
+template <Index N> struct LanesOf {
+    typedef float Wide __attribute__((vector_size(N * sizeof(float))));
+    typedef Wide Type __attribute__((aligned(sizeof(float)), may_alias));
+};
+template <Index N> using Lanes = typename LanesOf<N>::Type;
+#else
+template <Index N> struct Lanes {
+    float lane[N];
+    float operator[](Index v) const { return lane[v]; }
+    Lanes& operator+=(const Lanes& other) {
+        for (Index v = 0; v < N; ++v) lane[v] += other.lane[v];
+        return *this;
+    }
+    friend Lanes operator*(float by, Lanes lanes) {
+        for (float& each : lanes.lane) each *= by;
+        return lanes;
+    }
+};
+#endif
+
 template <class T>
 struct Matrix {  // strides in elements, so C order, Fortran order and slices are read in place
     const T* data;
@@ -58,5 +80,8 @@ struct Soft {  // a weight for every class (EM's responsibilities)
             if (weight[i * n_classes + k] != 0.0) use(k, weight[i * n_classes + k]);
     }
 };
+
+// What remains of a count when a row is taken out; what rounding leaves of nothing is zero.
+TB_INLINE double left_of(double have, double taken) { return have - taken > 1e-12 * have ? have - taken : 0.0; }
 
 }  // namespace tb

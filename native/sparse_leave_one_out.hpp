@@ -30,9 +30,6 @@ TB_INLINE bool csr_in_order(const Csr<T, I>& x) {
 
 TB_INLINE bool too_much(double have, double taken) { return have - taken < -1e-9 * have; }
 
-// What remains of a count; what rounding leaves of nothing is zero.
-TB_INLINE double left_of(double have, double taken) { return have - taken > 1e-12 * have ? have - taken : 0.0; }
-
 // words[row] = Σ x log(own class's smoothed count without the row), length[row] = Σ x.
 template <class T, class I>
 TB_INLINE Index csr_words_without(const Csr<T, I>& x, const Hard& labels, const WordCounts& t, double* words,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import kernels, keys
+from tallybayes.core import fitting, kernels, keys
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -212,6 +213,65 @@ def damaged_categories(rng: np.random.Generator) -> None:
     refused(kernels.table_leave_one_out, Codes(x, n_levels), labels, np.zeros((5, K)), np.ones((K, 2)), np.ones(2))
     refused(kernels.code_counts, Codes(x, n_levels), Labels.hard(np.full(20, K, dtype=np.int32)), K)
     refused(_native.code_range, np.zeros((0, 2), dtype=np.int64), *np.zeros((2, 2), dtype=np.int64))
+
+
+def pairs(rng: np.random.Generator) -> None:
+    """Combinations of two columns: leave-one-out, and the slopes in the weights of pairs."""
+    for (n, d), dtype in itertools.product(SHAPES, INTEGERS):
+        n_left, n_right = rng.integers(1, 4, size=(2, d))
+        x = (rng.integers(100, size=(n, d)) % (n_left * n_right)).astype(dtype)
+        if x.dtype.kind == "i":
+            x[rng.random((n, d)) < 0.2] = -1
+        labels = hard(n, rng)
+        for matrix in layouts(x):
+            codes = Codes(matrix, n_left * n_right, n_right)
+            count = kernels.code_counts(codes, labels, K).T
+            weight = count @ np.repeat(np.eye(d), codes.n_levels, axis=0)
+            assert np.isfinite(kernels.pair_leave_one_out(codes, labels, count, weight, np.ones(d))).all()
+    codes, n_right = np.zeros((20, 1), dtype=np.int32), np.array([2])
+    x, labels, strength = Codes(codes, np.array([4]), n_right), Labels.hard(np.zeros(20, np.int32)), np.ones(1)
+    count, weight = np.full((K, 4), 20.0), np.full((K, 1), 20.0)
+    kernels.pair_leave_one_out(x, labels, count, weight, strength)
+    for code in (4, -2, 2**31 - 1, -(2**31)):
+        refused(kernels.pair_leave_one_out, replace(x, matrix=codes + np.int32(code)), labels, count, weight, strength)
+    for right in ([3], [0], [-2], [2, 2]):
+        refused(kernels.pair_leave_one_out, replace(x, n_right=np.array(right)), labels, count, weight, strength)
+    refused(kernels.pair_leave_one_out, x, labels, count[:, 1:], weight, strength)
+    refused(kernels.pair_leave_one_out, x, labels, count, weight[1:], strength)
+    refused(kernels.pair_leave_one_out, x, labels, count, weight, np.ones(2))
+    refused(kernels.pair_leave_one_out, x, labels, 0.0 * count, weight, strength)  # rows that were never learned
+    refused(kernels.pair_leave_one_out, x, hard(19, rng), count, weight, strength)
+    pair_slopes(rng)
+
+
+def pair_slopes(rng: np.random.Generator) -> None:
+    two = np.array([[0, 1], [1, 0], [1, 1]])
+    for n, n_classes, weighted in itertools.product((0, 1, 5, 600, 3000), (1, 2, 6), (True, False)):
+        n_levels = np.array([3, 200])
+        codes = rng.integers(-1, n_levels[:, None], size=(2, n)).astype(np.int32)
+        y = np.sort(rng.integers(n_classes, size=n))
+        start = kernels.starts(np.bincount(y, minlength=n_classes))
+        weight = rng.choice([0.0, 0.5, 2.0], size=n) if weighted else np.ones(n)
+        compared = kernels.starts(np.diff(start) // 2)
+        posterior = rng.random((n_classes, int(compared[-1])))
+        rows = kernels.GridRows(codes, n_levels, weight, start, compared, posterior)
+        for pairs in (two, two[:0]):
+            assert np.isfinite(kernels.pair_slopes(rows, pairs, np.array([1.0, 8.0]))).all()
+    for wrong in (
+        rows._replace(codes=rows.codes + np.int32(300)),
+        rows._replace(n_levels=n_levels[:1]),
+        rows._replace(n_levels=np.array([3, 2**40])),
+        rows._replace(n_levels=np.array([3, -1])),
+        rows._replace(weight=weight[1:]),
+        rows._replace(start=start + 1),
+        rows._replace(start=start[:-1]),
+        rows._replace(compared=start),
+        rows._replace(compared=2 * start, posterior=np.ones((n_classes, 2 * n))),
+        rows._replace(posterior=posterior[:, 1:].copy()),
+    ):
+        refused(kernels.pair_slopes, wrong, two, np.ones(1))
+    for pairs in (two + 1, two - 1, two[:, :1]):
+        refused(kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
 
 
 def sparse(rng: np.random.Generator) -> None:
@@ -486,20 +546,61 @@ def word_weights(rng: np.random.Generator) -> None:
 
 
 def corrections(rng: np.random.Generator) -> None:
-    """The loss of scores with corrections: its slope against differences, and cells that do not fit."""
-    k = K
-    for n in (0, 1, 40):
+    """Corrections end where no single step of a coefficient gains; cells and shapes that do not fit are refused."""
+    for n, k in itertools.product((0, 1, 40), (1, 2, 3, 9, 20)):
         cell = rng.integers(-1, 5, size=(n, 2)).astype(np.int32)
-        base, table, labels = rng.normal(size=(n, k)), rng.normal(size=(5, k)), hard(n, rng)
-        value, slope = kernels.correction_loss(cell, base, labels, (0, n), table)
-        for c, d in np.ndindex(5, k):
-            step = np.zeros((5, k))
-            step[c, d] = 1e-6
-            moved = kernels.correction_loss(cell, base, labels, (0, n), table + step)[0]
-            np.testing.assert_allclose((moved - value) / 1e-6, slope[c, d], rtol=1e-3, atol=1e-4)
-    refused(kernels.correction_loss, cell + 5, base, labels, (0, n), table)
-    refused(kernels.correction_loss, cell, base[1:], labels, (0, n), table)
-    refused(kernels.correction_loss, cell, base, labels, (0, n + 1), table)
+        base, labels = rng.normal(size=(n, k)), Labels.hard(rng.integers(k, size=n).astype(np.int32), rng.random(n))
+        shape = rng.normal(size=(3, 2))
+        shapes = fitting.Shapes(*(np.array(v) for v in ((0, 2, 5), (0, 2, 4))), shape.ravel(), np.array([-1, 0]))
+        at, penalty = np.zeros((4, k)), np.ones(4)
+
+        def loss(at: Any, cell: Any = cell, base: Any = base, labels: Any = labels, shape: Any = shape) -> float:
+            scores, table = base.copy(), np.concatenate((at[:2], shape @ at[2:]))
+            fitting.add_corrections(cell, table, scores)
+            own = scores[np.arange(len(scores)), labels.codes]
+            return float(labels.weight @ (np.logaddexp.reduce(scores, axis=1) - own) + 0.5 * (at**2).sum())
+
+        fitting.fit_corrections(cell, base, labels, shapes, penalty, at, 1e-9)
+        for c, d in np.ndindex(4, k):
+            step = np.zeros((4, k))
+            step[c, d] = 0.3
+            assert loss(at) < min(loss(at + step), loss(at - step))
+        wrong = shapes._replace(start=np.array([-1, 1]))
+        refused(fitting.fit_corrections, cell, base, labels, wrong, penalty, at, 1e-9)
+        refused(fitting.fit_corrections, cell, base, labels, shapes, penalty[1:], at, 1e-9)
+        refused(fitting.fit_corrections, cell[:, 1:].copy(), base, labels, shapes, penalty, at, 1e-9)
+        refused(fitting.fit_corrections, cell, base, hard(n + 1, rng), shapes, penalty, at, 1e-9)
+        refused(fitting.add_corrections, cell, np.zeros((5, k + 1)), base)
+        if n == 40:
+            refused(fitting.fit_corrections, cell + np.int32(5), base, labels, shapes, penalty, at, 1e-9)
+            refused(fitting.add_corrections, cell + np.int32(5), np.zeros((5, k)), base)
+
+
+def evidence_weights(rng: np.random.Generator) -> None:
+    """Weights end where no single step gains; what does not fit the evidence is refused."""
+    for n, k, columns, coarse in itertools.product((0, 1, 70), (1, 2, 4), (0, 1, 3, 17, 600), (1, 3)):
+        codes = rng.integers(k, size=n).astype(np.int32)
+        terms, weight = rng.normal(size=(n, k - 1, columns + 1)).astype(np.float32), rng.choice([0.0, 1.0, 2.0], size=n)
+        at, centre = np.ones(columns + 1), np.ones(columns + 1)
+        fitting.learn_weights(terms, weight, centre, at, 1.0, 0, coarse, 1e-7)
+
+        def loss(at: Any, terms: Any = terms, weight: Any = weight) -> float:
+            return float(weight @ fitting.rival_losses(terms, weight, at) + ((at - 1.0) ** 2).sum())
+
+        for step in 0.3 * np.eye(columns + 1)[:5]:
+            assert loss(at) < min(loss(at + step), loss(np.maximum(at - step, 0.0)) if (at >= step).all() else np.inf)
+        rises = fitting.loss_rises(terms, weight, at)
+        assert np.isfinite(rises).all()
+        constants, says = fitting.column_constants(terms, codes, weight, at, np.log(np.full(k, 1.0 / k)))
+        assert np.isfinite(constants).all()
+        assert np.isfinite(says).all()
+        refused(fitting.learn_weights, terms, weight, centre[1:], at, 1.0, 0, coarse, 1e-7)
+        refused(fitting.learn_weights, terms, np.ones(n + 1), centre, at, 1.0, 0, coarse, 1e-7)
+        refused(fitting.learn_weights, terms, weight, centre, at, 1.0, 0, 0, 1e-7)
+        refused(fitting.rival_losses, terms, weight, np.ones(columns + 2))
+        refused(fitting.loss_rises, terms, weight, np.ones(columns + 2))
+        refused(fitting.column_constants, terms, codes, weight, at, np.zeros(k + 1))
+        refused(fitting.column_constants, terms, np.full(n + 1, 9), weight, at, np.zeros(k))
 
 
 def _native_of(module: Any) -> Any:
@@ -560,9 +661,9 @@ def row_keys(rng: np.random.Generator) -> None:
 
 def main() -> None:
     watch = Watch()
-    kernels._native = keys._native = watch
-    numbers = floats, damaged_floats, categories, damaged_categories, sparse, damaged_sparse, posteriors
-    for part in (*numbers, text, tokens, word_weights, corrections, mail, row_keys):
+    kernels._native = keys._native = fitting._native = watch
+    numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
+    for part in (*numbers, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tallybayes.learning.centring import _needed, centred
+from tallybayes.core import fitting
+from tallybayes.learning.centring import centred
 from tallybayes.learning.evidence import HeldOut
 
 
@@ -27,7 +28,11 @@ def test_a_row_with_all_values_keeps_its_score() -> None:
 def test_evidence_that_is_centred_gives_back_the_class_shares_on_average() -> None:
     found, prior, evidence = rows()
     own = 0.5 * evidence[:, :, 0]
-    shares = [_shares(own + prior), _shares(own + prior + _needed(own, found.weight, prior))]
+    needed, says = fitting.column_constants(found.terms, found.codes, found.weight, np.array([1.0, 0.5, 0.0]), prior)
+    assert not needed[1].any()
+    centred_own = own - own.mean(axis=1)[:, None]
+    np.testing.assert_allclose(says, [np.abs(centred_own).mean(axis=1).sum(), 0.0], rtol=1e-5)
+    shares = [_shares(own + prior), _shares(own + prior + needed[0])]
     assert np.abs(shares[0] - np.exp(prior)).max() > 0.01
     np.testing.assert_allclose(shares[1], np.exp(prior), atol=1e-5)
 

@@ -1,12 +1,16 @@
 """Corrections of the evidence: the regression, against scikit-learn and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import Column
-from tallybayes.learning.corrections import Cells, Regression, smooth_shape
+from tallybayes.learning.corrections import STRENGTHS, Cells, Regression, best_strength, smooth_shape
+from tallybayes.learning.stacking import losses
 
 
 def regression(rng, n=300, classes=3, missing=0.1):
@@ -56,10 +60,56 @@ def test_a_number_adds_something_smooth() -> None:
     assert np.abs(np.diff(table, axis=0)).max() < 1.0
 
 
-@pytest.mark.parametrize("classes", [2, 5])
-def test_threads_make_no_difference(classes: int) -> None:
-    found, _ = regression(np.random.default_rng(4), classes=classes)
-    at = np.random.default_rng(5).normal(size=(6, classes))
-    one, two = (Regression(found.cells, found.base, found.labels, n)._loss(at) for n in (1, 3))
-    assert one[0] == pytest.approx(two[0])
-    np.testing.assert_allclose(one[1], two[1], atol=1e-9)
+@pytest.mark.parametrize("classes", [2, 3, 5, 9, 17, 40])
+@pytest.mark.parametrize("smooth", [False, True])
+def test_it_ends_where_the_slope_is_zero(classes: int, smooth: bool) -> None:
+    found, codes = regression(np.random.default_rng(classes), n=6000, classes=classes)
+    shape = np.random.default_rng(0).normal(size=(4, 9)) if smooth else None
+    found = replace(found, cells=Cells.of(found.cells.columns, codes, [shape, None]))
+    one_hot = np.concatenate(
+        [np.eye(5)[codes[:, 0]][:, :4] @ (shape if smooth else np.eye(4)), np.eye(3)[codes[:, 1]][:, :2]], axis=1
+    )
+
+    def loss(at):
+        scores = found.base + one_hot @ at
+        value = found.labels.weight @ losses(scores, found.labels) + (found.cells.penalty()[:, None] * at**2).sum() / 2
+        p = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None]) - np.eye(classes)[found.labels.codes]
+        return value, one_hot.T @ (found.labels.weight[:, None] * p) + found.cells.penalty()[:, None] * at
+
+    at = found.fitted(1.0)
+    np.testing.assert_allclose(found.scores(at), found.base + one_hot @ at, atol=1e-9)
+    first, last = loss(np.zeros_like(at)), loss(at)
+    assert last[0] < first[0]
+    assert np.linalg.norm(last[1]) < 0.1 * np.linalg.norm(first[1])
+
+    def flat(x):
+        value, slope = loss(x.reshape(at.shape))
+        return float(value), slope.ravel()
+
+    best = minimize(flat, at.ravel(), jac=True, method="L-BFGS-B").fun
+    assert first[0] - last[0] > 0.98 * (first[0] - best)
+
+
+def test_rows_that_were_left_out_or_bounded_are_not_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, codes = regression(np.random.default_rng(4))
+    third = np.arange(len(codes)) % 3 == 0
+    np.testing.assert_allclose(found.without(~third).fitted(1.0), found.take(third).fitted(1.0), atol=1e-6)
+    monkeypatch.setattr("tallybayes.learning.corrections.MOST_WORK", found.work // 3 + 1)
+    np.testing.assert_allclose(found.bounded().fitted(1.0), found.take(third).fitted(1.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("one_fold", [0, 10**9])
+def test_the_penalty_suits_rows_that_were_not_seen(one_fold: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallybayes.learning.corrections.ONE_FOLD", one_fold)
+    rng = np.random.default_rng(6)
+    noise, codes = regression(rng, n=3000, missing=0.0)
+    noise = replace(noise, base=np.zeros_like(noise.base))
+    told = replace(noise, labels=Labels.hard((codes[:, 0] % 3).astype(np.int32)))
+    fold = np.arange(3000) % 5
+    answers = [best_strength(lambda _, each=told: each, fold, told.base, told.labels, n) for n in (1, 2)]
+    assert answers[0][1] == answers[1][1] == min(STRENGTHS)
+    np.testing.assert_array_equal(answers[0][0], answers[1][0])
+    assert losses(answers[0][0], told.labels).mean() < 0.01
+    scores, strength = best_strength(lambda _: noise, fold, noise.base, noise.labels, None)
+    assert strength in (None, max(STRENGTHS))
+    np.testing.assert_allclose(scores, 0.0, atol=0.2)

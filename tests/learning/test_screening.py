@@ -1,6 +1,7 @@
 """Pairs: found where two columns say more together, and nowhere else."""
 
 import tracemalloc
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from tallybayes import NaiveBayes, load
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import Column
 from tallybayes.errors import SettingError
-from tallybayes.learning.screening import BEYOND_CHANCE, Grid, joining_words, pair_column, part_of, screened
+from tallybayes.learning import screening
+from tallybayes.learning.screening import (
+    BEYOND_CHANCE,
+    STRENGTHS,
+    Grid,
+    joining_words,
+    pair_column,
+    part_of,
+    screened,
+)
 
 N = 500
 
@@ -96,20 +106,72 @@ def test_a_pair_too_large_to_learn_is_not_tried():
     assert screened(grid, np.full((300, 2), np.log(0.5)), [0, 1], 5) == []
 
 
-def test_the_codes_of_a_pair_run_over_the_second_column_first():
-    parts = [Column("a", "category", ("p", "q")), Column("b", "category", ("r", "s", "t"))]
-    codes = np.array([[0, 2], [1, 0], [-1, 0], [1, -1]], dtype=np.int32)
-    x, counts = Grid(parts, codes, Labels.hard(np.array([0, 1, 1, 1], np.int32)), 2).pair(0, 1)
-    assert_array_equal(x.matrix[:, 0], [2, 3, -1, -1])
-    assert_array_equal(counts.count, [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]])
-
-
 def test_a_number_is_paired_in_the_bins_that_matter():
     column = Column("x", "numeric", edges=(1.0, 2.0, 3.0))
     steps = part_of(column, np.array([[50.0, 0], [50, 0], [0, 50], [50, 0]]))
     assert steps.edges == (2.0, 3.0)
     assert part_of(column, np.full((4, 2), 9.0)).edges == (1.0, 2.0, 3.0)  # nothing matters: evenly
     assert pair_column(steps, Column("c", "category", ("a", "b"))).n_cells == 6
+
+
+# ---------------------------------------------------------------------------------------- against the formula
+
+
+def lift(count, strength, taken=0.0):
+    """Log of the smoothed joint (A, B) of one class over its margins, a row taken out of each cell in turn."""
+    n, a, b = count.sum() - taken, count.sum(axis=1) - taken, count.sum(axis=0) - taken
+    left, right = (a + 0.5) / (n + 0.5 * len(a)), (b + 0.5) / (n + 0.5 * len(b))
+    with np.errstate(invalid="ignore", divide="ignore"):  # cells that hold less than the row
+        return np.log((count - taken) / (left[:, None] * right) + strength) - np.log(n + strength)
+
+
+def gain(grid, posterior, seen, left, right, strength):
+    """What a pair gains, by the definition, one row at a time."""
+    a, b = grid.codes[:, left], grid.codes[:, right]
+    y, w, shape = grid.labels.codes, grid.labels.weight, [grid.parts[j].n_cells for j in (left, right)]
+    count, both = np.zeros((grid.n_classes, *shape)), (a >= 0) & (b >= 0)
+    np.add.at(count, (y[both], a[both], b[both]), w[both])
+    table = np.array([lift(each, strength) for each in count])
+    slope = curvature = 0.0
+    for i in seen[both[seen]]:
+        evidence = table[:, a[i], b[i]].copy()
+        evidence[y[i]] = lift(count[y[i]], strength, w[i])[a[i], b[i]]
+        expected = posterior[i] @ evidence
+        slope += w[i] * (evidence[y[i]] - expected)
+        curvature += w[i] * (posterior[i] @ (evidence - expected) ** 2)
+    return slope**2 / (2 * (curvature + 2.0)) if slope > 0 else 0.0
+
+
+def random_grid(n, n_classes, weighted, seed=0):
+    rng = np.random.default_rng(seed)
+    levels = [2, 3, 7, 30]
+    codes = np.stack([rng.integers(-1, size, n) for size in levels], axis=1).astype(np.int32)
+    y = ((codes[:, 0] + codes[:, 1]) % n_classes).astype(np.int32)
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) if weighted else np.full(n, 2.0)
+    parts = [Column(str(size), "category", tuple(range(size))) for size in levels]
+    posterior = rng.dirichlet(np.ones(n_classes), n)
+    return Grid(parts, codes, Labels.hard(y, weight), n_classes), posterior
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
+@pytest.mark.parametrize("step", [1, 3])
+def test_gains_are_those_of_the_formula(n_classes, weighted, step, monkeypatch):
+    grid, posterior = random_grid(700, n_classes, weighted)
+    pairs = list(combinations(range(4), 2))
+    monkeypatch.setattr(screening, "WORK", -(-posterior.size * len(pairs) // step))
+    monkeypatch.setattr(screening, "BEYOND_CHANCE", -np.inf)
+    found = screened(grid, np.log(posterior), range(4), 100)
+    assert sorted((c.left, c.right) for c in found) == pairs
+    for each in found:
+        expected = [gain(grid, posterior, np.arange(0, 700, step), each.left, each.right, s) for s in STRENGTHS]
+        assert_allclose(each.gain, max(expected), rtol=1e-9, atol=1e-12)
+        assert_allclose(expected[STRENGTHS.index(each.strength)], max(expected), rtol=1e-9, atol=1e-12)
+
+
+def test_without_rows_nothing_is_found():
+    grid, posterior = random_grid(0, 2, weighted=False)
+    assert screened(grid, np.log(posterior), range(4), 5) == []
 
 
 # ---------------------------------------------------------------------------------------------- as given

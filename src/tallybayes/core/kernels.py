@@ -157,6 +157,32 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
     return own
 
 
+def pair_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, strength: Array) -> Array:
+    """Own-class lift (n,) of each row's combinations, summed over the pairs, the row itself left out of the counts."""
+    own, counts, weights = np.zeros(x.shape[0]), np.ascontiguousarray(count), np.ascontiguousarray(weight)
+    args = labels.codes, labels.weight, starts(x.n_levels), x.n_right, counts, weights, strength, own
+    _check_learned(_native.pair_leave_one_out(x.matrix, *args), 0)
+    return own
+
+
+class GridRows(NamedTuple):
+    """Rows as pairs are made of them: sorted by class, and of each class those that are compared first."""
+
+    codes: NDArray[np.int32]  # (D, n) positions of levels or bins, negative where there is none
+    n_levels: NDArray[np.int64]  # (D,)
+    weight: Array  # (n,)
+    start: NDArray[np.int64]  # (K + 1,) first row of each class
+    compared: NDArray[np.int64]  # (K + 1,) the same among those that are compared, m
+    posterior: Array  # (K, m)
+
+
+def pair_slopes(x: GridRows, pairs: NDArray[np.int64], strengths: Array) -> tuple[Array, Array]:
+    """Slope and curvature, both (M, S), of the log likelihood in the weight of each pair (M, 2), at zero."""
+    out = np.empty((len(pairs), 2 * len(strengths)))
+    _native.pair_slopes(*x, pairs, strengths, out)
+    return out[:, ::2], out[:, 1::2]
+
+
 def event_sums(
     x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None, missing: bool = True
 ) -> tuple[Array, Array]:
@@ -284,17 +310,6 @@ def word_loss(
     slope = np.zeros(len(weight))
     args = labels.codes, labels.weight, *rows, weight, slope, posterior
     return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
-
-
-def correction_loss(
-    cell: NDArray[np.int32], base: Array, labels: Labels, rows: tuple[int, int], table: Array
-) -> tuple[float, Array]:
-    """Log loss of some rows whose columns add the rows ``cell`` (n, D) of the table to the scores, and its slope.
-
-    ``base`` (n, K) are the scores apart from that; a negative cell adds nothing. The slope has the shape of the table.
-    """
-    slope = np.zeros_like(table)
-    return float(_native.correction_loss(cell, base, labels.codes, labels.weight, *rows, table, slope)), slope
 
 
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:

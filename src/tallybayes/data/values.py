@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import compress
 from typing import Any, Literal, Protocol
 
 import narwhals as nw
@@ -63,8 +64,10 @@ class Listed:
     places: NDArray[np.int32]  # (n,); `MISSING` for a missing value
 
     def distinct(self) -> tuple[Level, ...]:
-        """The values in order."""
-        return in_order(value for value in self.values if value is not None)
+        """The values that occur, in order."""
+        occurs = np.zeros(len(self.values) + 1, dtype=bool)
+        occurs[self.places] = True  # MISSING is -1, so the last entry is for missing values
+        return in_order(value for value in compress(self.values, occurs.tolist()) if value is not None)
 
     def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
         """The place of each row's value among the levels."""
@@ -78,6 +81,10 @@ class Listed:
     def rows(self, first: int, last: int) -> Listed:
         """A range of rows, without copying."""
         return Listed(self.values, self.places[first:last])
+
+    def take(self, rows: NDArray[Any]) -> Listed | None:
+        """Some rows, by number; None where there are so few that a list of their own would be shorter."""
+        return Listed(self.values, self.places[rows]) if len(self.values) <= len(rows) else None
 
 
 class ArrayValues(HoldsText):
@@ -135,6 +142,8 @@ class ArrayValues(HoldsText):
         all_texts = self.storage == "text" and self.array.dtype.kind == "O" and self.n_missing == 0
         taken = (ArrayValues.of_texts if all_texts else ArrayValues)(self.array[rows])
         taken.keep_words(self, rows)
+        if "_listed" in vars(self) and (listed := self._listed.take(rows)) is not None:
+            taken._listed = listed
         return taken
 
     def joined(self, all: Sequence[Any]) -> Values:
@@ -207,7 +216,12 @@ class SeriesValues(HoldsText):
         return _as_numbers(array) if array.dtype.kind == "O" else array
 
     def take(self, rows: NDArray[Any]) -> Values:
-        taken = SeriesValues(self.series[rows.tolist()])
+        listed = self._listed.take(rows) if "_listed" in vars(self) else None
+        known = self.storage in ("number", "integer", "boolean")
+        if known or (listed is not None and (listed.places >= 0).any()):
+            taken: SeriesValues = _SomeRows(self, rows, listed)
+        else:
+            taken = SeriesValues(self.series[rows.tolist()])
         taken.keep_words(self, rows)
         return taken
 
@@ -263,6 +277,33 @@ class SeriesValues(HoldsText):
         else:
             codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
         return with_missing_code(codes, levels)
+
+
+class _SomeRows(SeriesValues):
+    """Some rows of a column. What is known of it need not be found again, so their series is seldom made."""
+
+    def __init__(self, whole: SeriesValues, rows: NDArray[Any], listed: Listed | None) -> None:
+        self._whole, self._rows = whole, rows
+        self.storage, self.declared = whole.storage, whole.declared
+        if listed is not None:
+            self._listed = listed
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def series(self) -> nw.Series[Any]:  # type: ignore[override]
+        return self._whole.series[self._rows.tolist()]
+
+    @cached_property
+    def n_missing(self) -> int:
+        return super().n_missing if self._whole.n_missing else 0
+
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        # Integers are floats where one is missing, and large ones are then not the same.
+        rounded = self.storage == "integer" and self._whole.n_missing > 0
+        return super()._array if rounded else self._whole._array[self._rows]
 
 
 def with_missing_code(codes: NDArray[np.int32], levels: Sequence[Level]) -> NDArray[np.int32]:

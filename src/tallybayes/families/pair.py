@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import left_of, per_column
+from tallybayes.core.family import per_column
 from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
-from tallybayes.families._tables import Coded, Tables, each_column
+from tallybayes.families._tables import Coded, Tables
 
 MARGIN = 0.5  # pseudocount of the levels of each column alone
 
@@ -56,29 +56,15 @@ class Pair(Coded):
         parts = [np.zeros((0, len(summary.count)))]
         for j, n_right in enumerate(summary.n_right.tolist()):
             grid = summary.count[:, start[j] : start[j + 1]].T.reshape(-1, n_right, len(summary.count))
-            parts.append(
-                _lift(grid, grid.sum(axis=1)[:, None], grid.sum(axis=0)[None], strength[j]).reshape(
-                    -1, len(summary.count)
-                )
-            )
+            parts.append(_lift(grid, strength[j]).reshape(-1, len(summary.count)))
         return Tables.of(np.concatenate(parts), summary.n_levels)
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
-        assert summary.n_right is not None
-        assert labels.codes is not None
+        assert summary.n_levels is not None
         out, strength = params.log_prob(x), per_column(self.strength, x.shape[1])
-        rows, y, w = np.arange(len(out)), labels.codes, labels.weight
-        own = np.zeros(len(out))
-        for j, (cells, code, seen) in enumerate(each_column(summary, x)):
-            grid = summary.count[:, cells].reshape(len(summary.count), -1, int(summary.n_right[j]))
-            a, b = np.divmod(code, grid.shape[2])
-            taken = np.where(seen, w, 0.0)
-            left, right = grid.sum(axis=2), grid.sum(axis=1)
-            counts = [left_of(have, taken) for have in (grid[y, a, b], left[y, a], right[y, b])]
-            total = left_of(summary.weight[y, j], taken)
-            lift = _lift(counts[0], counts[1], counts[2], strength[j], total, grid.shape[1:])
-            own += np.where(seen, lift, 0.0)
-        out[rows, y] = own
+        known = Codes(x.matrix, summary.n_levels, summary.n_right)
+        own = kernels.pair_leave_one_out(known, labels, summary.count, summary.weight, strength)
+        out[np.arange(len(out)), labels.codes] = own
         return out
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
@@ -91,16 +77,9 @@ class Pair(Coded):
         return 1  # they are part of the joint of the columns already
 
 
-def _lift(
-    both: Array,
-    left: Array,
-    right: Array,
-    strength: float,
-    total: Array | None = None,
-    shape: tuple[int, ...] | None = None,
-) -> Array:
-    """Log of the smoothed joint over the product of its margins, from their counts (…, K)."""
-    total = both.sum(axis=(0, 1)) if total is None else total
-    n_left, n_right = shape or both.shape[:2]
+def _lift(both: Array, strength: float) -> Array:
+    """Log of the smoothed joint over the product of its margins, from counts (A, B, K)."""
+    left, right, total = both.sum(axis=1)[:, None], both.sum(axis=0)[None], both.sum(axis=(0, 1))
+    n_left, n_right = both.shape[:2]
     expected = (left + MARGIN) / (total + MARGIN * n_left) * (right + MARGIN) / (total + MARGIN * n_right)
     return np.asarray(np.log(both / expected + strength) - np.log(total + strength))

@@ -3,27 +3,32 @@
 S_nk = S⁰_nk + Σ_d δ_d[cell(x_nd), k], where S⁰ are scores by models that have not seen row n, and the cells of a column
 are its levels, its bins or the combinations of a pair. δ minimises −Σ_n r_n log softmax(S_n)[y_n] + (λ/2)·‖δ‖² from
 δ = 0. What a number adds is smooth: δ = Φc, with Φ the clipped standard score and cosines √2·cos(πmu) of mid-ranks u,
-whose penalty is m². Missing and unseen values add nothing. A gradient is one scoring pass and one soft tally.
+whose penalty is m². Missing and unseen values add nothing. A slope is one scoring pass and one soft tally; there are a
+few dozen of them, and rows × columns × classes read by each are bounded: of more rows every so many are learned from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels
+from tallybayes.core import fitting
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.schema import Column
-from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.learning.lbfgs import minimise
+from tallybayes.core.threads import map_each, threads_for
+from tallybayes.learning.stacking import losses
 
 COSINES = 8
 WIDEST = 3.0  # standard scores are clipped there
 TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
+STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
+HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
+ONE_FOLD = 2_000_000  # rows × columns × classes from which on λ is chosen on one fold
+MOST_WORK = 30_000_000  # rows × columns × classes that corrections are learned from
 SMOOTHNESS = np.array([1.0, *(float(m * m) for m in range(1, COSINES + 1))])  # penalty of the coefficients of a number
 
 
@@ -41,11 +46,6 @@ class Cells:
         first = np.cumsum([0, *(column.n_cells for column in columns)])[:-1]
         cell = np.where(codes < 0, -1, codes + first).astype(np.int32)
         return cls(columns, np.ascontiguousarray(cell), shapes)
-
-    @property
-    def ends(self) -> NDArray[np.intp]:
-        """Where the cells of each column but the last end."""
-        return np.cumsum([column.n_cells for column in self.columns], dtype=np.intp)[:-1]
 
     @property
     def sizes(self) -> list[int]:
@@ -72,15 +72,14 @@ class Cells:
         parts = np.split(coefficients, np.cumsum(self.sizes)[:-1])
         return [part if s is None else s @ part for s, part in zip(self.shapes, parts, strict=True)]
 
-    def table(self, coefficients: Array) -> Array:
-        """The same of all columns."""
-        return np.ascontiguousarray(np.concatenate(self.tables(coefficients)))
-
-    def collected(self, cells: Array, squared: bool = False) -> Array:
-        """A derivative by the coefficients (P, K) from one by the cells; ``squared`` for a diagonal of second ones."""
-        shapes = [s if s is None or not squared else s**2 for s in self.shapes]
-        own = np.split(cells, self.ends)
-        return np.concatenate([part if s is None else s.T @ part for s, part in zip(shapes, own, strict=True)])
+    def described(self) -> fitting.Shapes:
+        """The same for the kernel."""
+        smooth = [s for s in self.shapes if s is not None]
+        ends = np.cumsum([0, *(s.size for s in smooth)], dtype=np.int64).tolist()
+        start = np.array([-1 if s is None else ends.pop(0) for s in self.shapes], dtype=np.int64)
+        cells = np.cumsum([0, *(column.n_cells for column in self.columns)], dtype=np.int64)
+        values = np.concatenate([np.empty(0), *(s.ravel() for s in smooth)])
+        return fitting.Shapes(cells, np.cumsum([0, *self.sizes], dtype=np.int64), values, start)
 
 
 def smooth_shape(weight: Array, centre: Array) -> Array:
@@ -101,55 +100,82 @@ class Regression:
     cells: Cells
     base: Array  # (n, K) scores without them, of models that have not seen the row
     labels: Labels
-    n_jobs: int | None = None
 
     def take(self, rows: Any) -> Regression:
         """Some of the rows."""
         return replace(self, cells=self.cells.take(rows), base=self.base[rows], labels=self.labels.take(rows))
 
+    def without(self, rows: NDArray[np.bool_]) -> Regression:
+        """The same rows, some of which count for nothing."""
+        return replace(self, labels=replace(self.labels, weight=np.where(rows, 0.0, self.labels.weight)))
+
+    @property
+    def work(self) -> int:
+        """Numbers that are read to learn from the rows once."""
+        return int(np.count_nonzero(self.labels.weight)) * len(self.cells.columns) * self.base.shape[1]
+
+    def bounded(self) -> Regression:
+        """The same rows, of which so many count that learning does not take long."""
+        step = -(-self.work // MOST_WORK)
+        return self if step <= 1 else self.without(np.arange(len(self.base)) % step > 0)
+
     def fitted(self, strength: float, start: Array | None = None) -> Array:
         """The coefficients (P, K) under a penalty λ."""
-        n_classes, penalty = self.base.shape[1], strength * self.cells.penalty()[:, None]
-        start = np.zeros((len(penalty), n_classes)) if start is None else start
-        scale = 1.0 / np.sqrt(self._curvature() + penalty)
-
-        def objective(at: Array) -> tuple[float, Array]:
-            coefficients = at.reshape(scale.shape) * scale
-            loss, slope = self._loss(coefficients)
-            loss += 0.5 * float((penalty * coefficients**2).sum())
-            return loss, ((self.cells.collected(slope) + penalty * coefficients) * scale).ravel()
-
+        penalty = strength * self.cells.penalty()
+        found = np.zeros((len(penalty), self.base.shape[1])) if start is None else start.copy()
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
-        return minimise(objective, (start / scale).ravel(), tolerance).reshape(scale.shape) * scale
+        fitting.fit_corrections(
+            self.cells.cell, self.base, self.labels, self.cells.described(), penalty, found, tolerance
+        )
+        return found
 
     def scores(self, coefficients: Array) -> Array:
         """Scores (n, K) with the corrections."""
-        table = np.concatenate((self.cells.table(coefficients), np.zeros((1, self.base.shape[1]))))
         scores = self.base.copy()
-        for column in self.cells.cell.T:
-            scores += table[column]  # no cell is the last row
+        fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
         return scores
 
-    def _loss(self, coefficients: Array) -> tuple[float, Array]:
-        """The loss and its slope in the corrections of the cells."""
-        n, table = len(self.base), self.cells.table(coefficients)
-        threads = threads_for(n * self.base.shape[1] * len(self.cells.columns), self.n_jobs)
 
-        def part(first: int, last: int) -> tuple[float, Array]:
-            return kernels.correction_loss(self.cells.cell, self.base, self.labels, (first, last), table)
+def best_strength(
+    regression: Callable[[int], Regression], fold: NDArray[np.intp], base: Array, labels: Labels, n_jobs: int | None
+) -> tuple[Array, float | None]:
+    """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best.
 
-        found = list(map_rows(part, n, max(1, -(-n // threads)), threads))
-        return sum(loss for loss, _ in found), np.sum([slope for _, slope in found], axis=0)
+    ``regression`` gives the rows as they are read without a fold. Penalties become weaker until the loss rises; where
+    there is much to read only the first fold is asked.
+    """
+    n_folds, parts = int(fold.max()) + 1, [regression(0)]
+    threads = threads_for(parts[0].work, n_jobs)
+    parts += map(regression, range(1, n_folds if parts[0].work <= ONE_FOLD else 1))
+    rows = np.flatnonzero(fold < len(parts))
+    judged = labels.take(rows)
+    before = least = float(judged.weight @ losses(base[rows], judged))
+    starts: list[Array | None] = [None] * len(parts)
+    best, chosen, last = base, None, np.inf
+    for strength in STRENGTHS:
+        work = [
+            (part, fold == number, strength, start)
+            for number, (part, start) in enumerate(zip(parts, starts, strict=True))
+        ]
+        scores = base.copy()
+        for number, (start, found) in enumerate(map_each(_unseen, work, threads)):
+            starts[number], scores[fold == number] = start, found
+        loss = float(judged.weight @ losses(scores[rows], judged))
+        if loss < least:
+            least, best, chosen = loss, scores, strength
+        if loss > last or loss > HOPELESS * before:
+            break
+        last = loss
+    if chosen is not None:
+        others = range(len(parts), n_folds)
+        rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
+        for number, (_, scores) in zip(others, rest, strict=True):
+            best[fold == number] = scores
+    return best, chosen
 
-    def _curvature(self) -> Array:
-        """The diagonal (P, K) of the second derivative at no correction."""
-        p = np.exp(self.base - self.base.max(axis=1)[:, None])
-        p /= p.sum(axis=1)[:, None]
-        p *= (1.0 - p) * self.labels.weight[:, None]
-        n_cells, found = sum(column.n_cells for column in self.cells.columns), []
-        for k in range(p.shape[1]):
-            sums = np.zeros(n_cells + 1)
-            for column in self.cells.cell.T:
-                sums += np.bincount(column + 1, p[:, k], n_cells + 1)
-            found.append(sums[1:])
-        return self.cells.collected(np.stack(found, axis=1), squared=True)
+
+def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> tuple[Array, Array]:
+    """Coefficients learned without some rows under a penalty, and the scores of these rows with them."""
+    regression, own, strength, start = work
+    found = regression.without(own).fitted(strength, start)
+    return found, regression.take(np.flatnonzero(own)).scores(found)

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
-from tallybayes.core.schema import plural
+from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
-from tallybayes.learning.corrections import Cells, Regression
+from tallybayes.learning.corrections import Cells, Regression, best_strength
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
@@ -32,8 +32,6 @@ from tallybayes.learning.stacking import Stack, losses, stacked
 from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
-STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ of the corrections
-HOPELESS = 1.01  # times the loss before: weaker penalties are not tried any more
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 
@@ -171,52 +169,24 @@ def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options
     batch, labels = folds.batch, folds.batch.labels
     assert labels is not None
     columns = cells_of_columns(whole.read.model, batch)
-    regressions = [
-        Regression(joined, stack.scores, labels, options.n_jobs)
-        for ladder in folds.ladders
-        if (joined := _joined(columns, ladder, batch)) is not None
-    ]
-    if len(regressions) < len(folds.ladders):
+    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
+    if columns is None and not all(pairs):
         return model, stack.scores
-    scores, strength = _best_strength(regressions, folds.fold, stack.scores, labels)
+
+    def regression(number: int) -> Regression:
+        return Regression(_joined(columns, pairs[number], batch), stack.scores, labels).bounded()
+
+    scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
         return model, stack.scores
-    cells = _joined(columns, whole, batch)
-    assert cells is not None
-    last, coefficients = Regression(cells, stack.scores, labels, options.n_jobs), None
-    for each in STRENGTHS[: STRENGTHS.index(strength) + 1]:
-        coefficients = last.fitted(each, coefficients)
-    assert coefficients is not None
-    offsets = offsets_of(model, cells, cells.tables(coefficients))
+    last = regression(-1)
+    offsets = offsets_of(model, last.cells, last.cells.tables(last.fitted(strength)))
     settings = replace(model.settings, offsets=offsets)
     return replace(model, settings=settings, provenance=model.provenance.noted("corrections learned")), scores
 
 
-def _joined(columns: Cells | None, ladder: Ladder, batch: TableBatch) -> Cells | None:
-    """The cells of the columns and of the pairs that a ladder has."""
-    kept = [c for c in ladder.rungs[2].schema.columns if c.kind == "pair"]
-    pairs = cells_of_pairs(kept, batch) if kept else None
-    return pairs if columns is None else columns if pairs is None else columns.joined(pairs)
-
-
-def _best_strength(
-    regressions: Sequence[Regression], fold: NDArray[np.intp], base: Array, labels: Labels
-) -> tuple[Array, float | None]:
-    """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best."""
-    learned = [each.take(np.flatnonzero(fold != f)) for f, each in enumerate(regressions)]
-    held = [each.take(np.flatnonzero(fold == f)) for f, each in enumerate(regressions)]
-    coefficients: list[Array | None] = [None] * len(regressions)
-    total = max(float(labels.weight.sum()), 1e-300)
-    least = first = float(labels.weight @ losses(base, labels)) / total
-    best, chosen = base, None
-    for strength in STRENGTHS:
-        scores = np.empty_like(base)
-        for f, each in enumerate(learned):
-            coefficients[f] = each.fitted(strength, coefficients[f])
-            scores[fold == f] = held[f].scores(coefficients[f])  # type: ignore[arg-type]
-        loss = float(labels.weight @ losses(scores, labels)) / total
-        if loss < least:
-            least, best, chosen = loss, scores, strength
-        if loss > HOPELESS * min(least, first):
-            break
-    return best, chosen
+def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch) -> Cells:
+    """The cells of the columns and of pairs."""
+    if columns is None:
+        return cells_of_pairs(pairs, batch)
+    return columns.joined(cells_of_pairs(pairs, batch)) if pairs else columns

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import fitting
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.data.tables import TableBatch
@@ -46,6 +47,10 @@ class HeldOut:
         """Some of the rows."""
         return HeldOut(self.terms[rows], self.codes[rows], self.weight[rows])
 
+    def without(self, rows: NDArray[np.bool_]) -> HeldOut:
+        """The same rows, some of which count for nothing."""
+        return replace(self, weight=np.where(rows, 0.0, self.weight))
+
     def subsample(self) -> HeldOut:
         """As many of the rows as it takes to compare models."""
         return self.take(slice(None, None, max(1, -(-len(self.codes) // COMPARED_ROWS))))
@@ -61,14 +66,7 @@ class HeldOut:
 
     def losses(self, weights: Array) -> Array:
         """−log P(y_n | x_n), shape (n,)."""
-        return losses_of(self.against(weights))
-
-    def by_class(self) -> NDArray[np.float32]:
-        """The evidence (n, K, P) of the columns for each class, against the row's own."""
-        n, n_classes = len(self.codes), self.terms.shape[1] + 1
-        found = np.zeros((n, n_classes, self.n_terms - 1), dtype=np.float32)
-        np.put_along_axis(found, _others(self.codes, n_classes)[:, :, None], self.terms[:, :, 1:], axis=1)
-        return found
+        return fitting.rival_losses(self.terms, self.weight, weights)
 
     def single_losses(self) -> Array:
         """Mean loss (P,) of each column by itself."""
@@ -79,14 +77,8 @@ class HeldOut:
 
     def loss_increases(self, weights: Array) -> Array:
         """How much the mean loss rises (1 + P,) without each term, the prior's first."""
-        against = self.against(weights)
         total = max(float(self.weight.sum()), 1e-300)
-        now = float(self.weight @ losses_of(against))
-        without = [
-            float(self.weight @ losses_of(against - weight * self.terms[:, :, d])) if weight else now
-            for d, weight in enumerate(weights)
-        ]
-        return (np.array(without) - now) / total
+        return fitting.loss_rises(self.terms, self.weight, weights) / total
 
     def log_posterior(self, weights: Array) -> Array:
         """Log P(y | x), shape (n, K)."""
@@ -95,26 +87,6 @@ class HeldOut:
         rows = np.arange(len(out))[:, None]
         out[rows, _others(self.codes, against.shape[1] + 1)] += against
         return out
-
-    def derivatives(self, against: Array) -> tuple[Array, Array]:
-        """Slope (1 + P,) and curvature (1 + P, 1 + P) of the loss in the weights, where they give these log odds."""
-        posterior = np.exp(against - losses_of(against)[:, None]).astype(np.float32)  # of the other classes
-        slope, curvature = np.zeros(self.n_terms), np.zeros((self.n_terms, self.n_terms))
-        step = max(1, 1_000_000 // max(self.terms.shape[1] * self.n_terms, 1))  # rows whose terms stay in the cache
-        for first in range(0, len(self.codes), step):
-            here = slice(first, first + step)
-            terms, p, weight = self.terms[here], posterior[here], self.weight[here].astype(np.float32)
-            if terms.shape[1] == 1:
-                expected = terms[:, 0] * p
-                flat = terms[:, 0] * np.sqrt(weight[:, None] * p * (1.0 - p))
-                curvature += flat.T @ flat
-            else:
-                expected = np.matmul(p[:, None, :], terms)[:, 0]
-                flat = (terms * np.sqrt(p * weight[:, None])[:, :, None]).reshape(-1, self.n_terms)
-                centred = expected * np.sqrt(weight)[:, None]
-                curvature += flat.T @ flat - centred.T @ centred
-            slope += weight @ expected
-        return slope, curvature
 
 
 def _others(codes: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
@@ -143,8 +115,9 @@ def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], 
     assert sample.labels.codes is not None
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
     for here, found in leave_one_out_evidence(model, replace(sample, schema=model.schema, places=places)):
-        found = found[:, :, list(used)]
+        found = found if list(used) == list(range(found.shape[2])) else found[:, :, list(used)]
+        own = found[np.arange(len(found)), sample.labels.codes[here]][:, None]
         # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-        evidence[here] = found - found[np.arange(len(found)), sample.labels.codes[here]][:, None]
+        np.subtract(found, own, out=evidence[here], casting="same_kind")
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
     return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)

@@ -15,11 +15,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import MISSING, Array, Codes, Labels
+from tallybayes.core import kernels
+from tallybayes.core.batch import Array, Labels
 from tallybayes.core.schema import Column
-from tallybayes.core.summaries import Counts
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.families import Pair
 from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.learning.bins import even_groups
 from tallybayes.learning.weights import PULL
@@ -30,7 +29,7 @@ EVEN = 8  # bins of a number that is no evidence by itself
 STRENGTHS = (2.0, 8.0, 32.0)
 TOGETHER = "together with"
 BEYOND_CHANCE = 3.0  # nats
-WORK = 100_000_000  # rows × classes × pairs that are compared
+WORK = 100_000_000  # rows × classes × pairs that are compared; of more rows, every so many
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,20 @@ class Grid:
     labels: Labels
     n_classes: int
 
-    def pair(self, left: int, right: int) -> tuple[Codes, Counts]:
-        """The codes and the counts of one pair."""
-        n_right = self.parts[right].n_cells
-        a, b = self.codes[:, left], self.codes[:, right]
-        code = np.where((a < 0) | (b < 0), MISSING, a * n_right + b)
-        n_cells = np.array([self.parts[left].n_cells * n_right], dtype=np.int64)
-        x = Codes(code[:, None], n_cells, np.array([n_right], dtype=np.int64))
-        return x, Pair().tally(x, self.labels, self.n_classes)
+    def sorted_rows(self, log_posterior: Array, step: int) -> kernels.GridRows:
+        """The rows as kernels read them, of which every so many are compared by their posterior."""
+        assert self.labels.codes is not None
+        classes, is_left = self.labels.codes, np.arange(len(self.codes)) % step > 0
+        order = np.argsort(2 * classes + is_left, kind="stable")
+        compared = order[~is_left[order]]
+        return kernels.GridRows(
+            np.ascontiguousarray(self.codes[order].T),
+            np.array([part.n_cells for part in self.parts], dtype=np.int64),
+            self.labels.weight[order],
+            kernels.starts(np.bincount(classes, minlength=self.n_classes)),
+            kernels.starts(np.bincount(classes[compared], minlength=self.n_classes)),
+            np.exp(np.ascontiguousarray(log_posterior[compared].T)),
+        )
 
 
 def screened(grid: Grid, log_posterior: Array, informative: Sequence[int], asked: int) -> list[Candidate]:
@@ -110,40 +115,31 @@ def screened(grid: Grid, log_posterior: Array, informative: Sequence[int], asked
     asked : int
         How many pairs at most.
     """
-    tried = [
-        (i, j) for i, j in combinations(informative, 2) if grid.parts[i].n_cells * grid.parts[j].n_cells <= MOST_CELLS
-    ]
-    if not tried:
+    cells = np.array([part.n_cells for part in grid.parts], dtype=np.int64)
+    tried = np.array(list(combinations(informative, 2)), dtype=np.int64).reshape(-1, 2)
+    tried = tried[cells[tried].prod(axis=1) <= MOST_CELLS]
+    if not len(tried):
         return []
-    n, n_classes = log_posterior.shape
-    step = max(1, -(-n * n_classes * len(tried) // WORK))
-    seen = np.arange(0, n, step)
-    posterior, weight = np.exp(log_posterior[seen]), grid.labels.weight[seen]
-
-    def gaining(first: int, last: int) -> list[Candidate]:
-        found = []
-        for i, j in tried[first:last]:
-            x, counts = grid.pair(i, j)
-            x, labels = x.take(seen), grid.labels.take(seen)
-            gain = _gain(Pair(STRENGTHS[1]), counts, x, labels, posterior, weight)
-            if gain > np.log(len(tried)) + BEYOND_CHANCE:
-                best = max((_gain(Pair(s), counts, x, labels, posterior, weight), s) for s in STRENGTHS)
-                found.append(Candidate(i, j, best[1], best[0]))
-        return found
-
-    threads = threads_for(len(tried) * len(seen) * n_classes, None)
-    parts = map_rows(gaining, len(tried), max(1, -(-len(tried) // (4 * threads))), threads)
-    best_first = sorted((c for part in parts for c in part), key=lambda c: (-c.gain, c.left, c.right))
-    return best_first[:asked]
+    rows = grid.sorted_rows(log_posterior, max(1, -(-log_posterior.size * len(tried) // WORK)))
+    promising = tried[_gains(rows, tried, STRENGTHS[1:2])[:, 0] > np.log(len(tried)) + BEYOND_CHANCE]
+    gains = _gains(rows, promising, STRENGTHS[::-1])  # of equal ones the strongest
+    best = zip(promising.tolist(), gains.argmax(axis=1).tolist(), gains.max(axis=1, initial=0.0).tolist(), strict=True)
+    found = [Candidate(i, j, STRENGTHS[::-1][s], gain) for (i, j), s, gain in best]
+    return sorted(found, key=lambda c: (-c.gain, c.left, c.right))[:asked]
 
 
-def _gain(family: Pair, counts: Counts, x: Codes, labels: Labels, posterior: Array, weight: Array) -> float:
-    assert labels.codes is not None
-    evidence = family.leave_one_out(counts, family.estimate(counts), x, labels)
-    expected = (posterior * evidence).sum(axis=1)
-    slope = float((weight * (evidence[np.arange(len(expected)), labels.codes] - expected)).sum())
-    curvature = float((weight * ((posterior * evidence**2).sum(axis=1) - expected**2)).sum())
-    return slope**2 / (2.0 * (curvature + 2.0 * PULL)) if slope > 0 else 0.0
+def _gains(rows: kernels.GridRows, pairs: NDArray[np.int64], strengths: Sequence[float]) -> Array:
+    """What each pair would gain (M, S) by each strength of smoothing."""
+    threads = threads_for(len(pairs) * len(strengths) * rows.posterior.size, None)
+    parts = map_rows(
+        lambda first, last: kernels.pair_slopes(rows, pairs[first:last], np.array(strengths)),
+        len(pairs),
+        max(1, -(-len(pairs) // (4 * threads))),
+        threads,
+    )
+    none = np.zeros((2, 0, len(strengths)))
+    slope, curvature = np.concatenate((none, *parts), axis=1)
+    return np.where(slope > 0, slope**2 / (2.0 * (curvature + 2.0 * PULL)), 0.0)
 
 
 def with_reason(column: Column, gain: float) -> Column:

@@ -43,7 +43,7 @@ def stacked(evidence: Array, prior: Array, labels: Labels, fold: NDArray[np.intp
     scores = np.empty_like(prior)
     for number in range(int(fold.max()) + 1):
         own = fold == number
-        scores[own] = prior[own] + evidence[own] @ learned(rows.take(~own))
+        scores[own] = prior[own] + evidence[own] @ learned(rows.without(own))
     return Stack(learned(rows), scores)
 
 

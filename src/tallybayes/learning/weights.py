@@ -11,19 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.core import fitting
 from tallybayes.core.batch import Array
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
-from tallybayes.learning.evidence import HeldOut, losses_of
+from tallybayes.learning.evidence import HeldOut
 
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
 FEW = 2_000  # rows
 LEAST_ROWS = 20
-MOST_STEPS = 30
-NEAR_ZERO = 1e-3  # a weight that a step may not count on
+COARSE = 1_000  # rows that are enough for the first steps
 TOLERANCE = 1e-6  # nats a row: less than any noise
 
 
@@ -33,60 +32,24 @@ def learn(
     """Return the weights (1 + P,) that predict the labels best, the prior's first; the first ``fixed`` are not changed.
 
     Projected Newton steps: weights that are at zero and would fall stay there, the others take the step that the slope
-    and the curvature suggest, shortened until the loss falls.
+    and the curvature suggest, shortened until the loss falls. Of many rows a part takes the first steps by itself.
     """
     weights = np.array(centre if start is None else start, dtype=np.float64)
-    free = np.arange(len(weights)) >= (fixed or 0)
-    total = max(float(rows.weight.sum()), 1e-300)
-
-    def objective(at: Array) -> tuple[float, Array]:
-        against = rows.against(at)
-        return float(rows.weight @ losses_of(against)) + pull * float(((at - centre) ** 2).sum()), against
-
-    loss, against = objective(weights)
-    for _ in range(MOST_STEPS):
-        slope, curvature = rows.derivatives(against)
-        slope += 2.0 * pull * (weights - centre)
-        curvature[np.diag_indices(len(weights))] += 2.0 * pull
-        moving = free & ((weights > 0) | (slope < 0))
-        if not moving.any():
-            break
-        step = _step(weights, slope, curvature, moving)
-        for halving in range(12):
-            after = np.maximum(weights + step * 0.5**halving, 0.0)
-            new_loss, new_against = objective(after)
-            if new_loss < loss:
-                break
-        else:
-            break
-        gained, loss, against, weights = loss - new_loss, new_loss, new_against, after
-        if gained < TOLERANCE * total and not halving:  # a step that had to be shortened may gain little on the way
-            break
+    coarse = max(1, len(rows.codes) // max(COARSE, 10 * len(weights)))
+    args = (weights, pull, fixed or 0, coarse, TOLERANCE)
+    fitting.learn_weights(rows.terms, rows.weight, np.asarray(centre, dtype=np.float64), *args)
     return weights
-
-
-def _step(weights: Array, slope: Array, curvature: Array, moving: NDArray[np.bool_]) -> Array:
-    """The Newton step of the moving weights.
-
-    A weight of nearly zero that the step would push below would be held at zero, and the others' step, which counts on
-    it, would then lead nowhere. So it is put to zero, or stays if it would rise by itself; the others step without it.
-    """
-    step = np.zeros_like(weights)
-    while moving.any():
-        step[moving] = np.linalg.solve(curvature[np.ix_(moving, moving)], -slope[moving])
-        pushed = moving & (weights <= NEAR_ZERO) & (weights + step < 0)
-        if not pushed.any():
-            break
-        step[pushed] = np.where(slope > 0, -weights, 0.0)[pushed]
-        moving = moving & ~pushed
-    return step
 
 
 def best_pull(rows: HeldOut, centre: Array) -> float:
     """The λ whose weights predict held-out rows best; on many rows it makes no difference."""
     if len(rows.codes) > FEW:
         return PULL
-    return min(PULLS, key=lambda pull: float((rows.weight * held_out_losses(rows, centre, pull)).sum()))
+    found, start = [], centre
+    for pull in PULLS:
+        start = learn(rows, centre, start, pull)
+        found.append(float(rows.weight @ held_out_losses(rows, centre, pull, start)))
+    return PULLS[int(np.argmin(found))]
 
 
 def held_out_losses(
@@ -97,9 +60,8 @@ def held_out_losses(
     fold = stratified_folds(rows.codes, n_folds)
     losses = np.zeros(len(rows.codes))
     for number in range(n_folds):
-        losses[fold == number] = rows.take(fold == number).losses(
-            learn(rows.take(fold != number), centre, start, pull, fixed)
-        )
+        own = fold == number
+        losses[own] = rows.take(own).losses(learn(rows.without(own), centre, start, pull, fixed))
     return losses
 
 

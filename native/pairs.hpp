@@ -1,0 +1,181 @@
+// Two columns together: what their joint counts say beyond their margins, and what that would gain.
+#pragma once
+
+#include "logs.hpp"
+
+namespace tb {
+
+constexpr double kMargin = 0.5;       // pseudocount of the levels of each column alone
+constexpr Index kRowsTogether = 512;  // whose sums over the classes stay in the cache
+constexpr Index kHistograms = 4;      // side by side, so that rows of one cell need not wait for each other
+constexpr Index kNarrow = 512;        // cells of which there is room for so many
+
+struct Joint {  // the counts of a pair, by class
+    const double* both;     // (K, cells) with a step from class to class; the second column runs faster
+    Index step;
+    const double* margins;  // (K, n_left + n_right)
+    const double* total;    // (K,) with a step
+    Index total_step, n_left, n_right;
+
+    // n_ab / (P(a)·P(b)) in a class from which a row of that weight was taken.
+    TB_INLINE double ratio(Index k, Index a, Index b, double taken) const {
+        const double* margin = margins + k * (n_left + n_right);
+        const double here = left_of(both[k * step + a * n_right + b], taken), all = left_of(total[k * total_step], taken);
+        const double left = left_of(margin[a], taken) + kMargin, right = left_of(margin[n_left + b], taken) + kMargin;
+        const double scale = (all + kMargin * static_cast<double>(n_left)) * (all + kMargin * static_cast<double>(n_right));
+        return here * scale / (left * right);
+    }
+    // The log of the joint, smoothed towards the product of its margins, over that product.
+    TB_INLINE double lift(Index k, Index a, Index b, double taken, double strength) const {
+        return log_of(ratio(k, a, b, taken) + strength) - log_of(left_of(total[k * total_step], taken) + strength);
+    }
+};
+
+TB_INLINE void sum_margins(const double* both, Index step, Index n_classes, Index n_left, Index n_right, double* margins) {
+    for (Index i = 0; i < n_classes * (n_left + n_right); ++i) margins[i] = 0.0;
+    for (Index k = 0; k < n_classes; ++k) {
+        double *left = margins + k * (n_left + n_right), *right = left + n_left;
+        for (Index a = 0; a < n_left; ++a)
+            for (Index b = 0; b < n_right; ++b) {
+                left[a] += both[k * step + a * n_right + b];
+                right[b] += both[k * step + a * n_right + b];
+            }
+    }
+}
+
+// own[row] += the lift of the row's cell in its own class without the row. Answers the row that was never learned.
+template <class T>
+TB_INLINE Index pair_leave_one_out(const Matrix<T>& x, Index column, const Hard& labels, const Joint& joint, double strength, double* own) {
+    const Index n_cells = joint.n_left * joint.n_right;
+    for (Index i = 0; i < x.n; ++i) {
+        const auto code = static_cast<std::int64_t>(x.at(i, column));
+        if (static_cast<std::uint64_t>(code) >= static_cast<std::uint64_t>(n_cells)) {
+            if (code == -1) continue;
+            return i;
+        }
+        const Index y = labels.codes[i];
+        const double w = labels.weight[i];
+        if (w > joint.both[y * joint.step + code] * (1.0 + 1e-9)) return i;
+        own[i] += joint.lift(y, code / joint.n_right, code % joint.n_right, w, strength);
+    }
+    return kNone;
+}
+
+// ----------------------------------------------------------------------------------------------- slopes
+
+struct GridRows {  // sorted by class; of each class, those that are compared come first
+    const std::int32_t* codes;   // (D, n) levels or bins, negative for a missing value
+    const std::int64_t* levels;  // (D,)
+    const double* weight;        // (n,)
+    const std::int64_t *start, *compared;  // (K + 1,) first row of each class, among all and among the compared
+    const double* posterior;     // (K, compared)
+    Index n, n_classes;
+    double same_weight;          // of all rows; negative where they differ
+    TB_INLINE Index n_compared(Index k) const { return compared[k + 1] - compared[k]; }
+};
+
+struct PairScratch {
+    std::int32_t* cell;  // (n,) the last, after all cells, for missing values
+    double *histogram;   // (kHistograms · cells)
+    double *both, *ratio, *own_ratio, *table, *own;  // (K, cells)
+    double *margins, *total;                         // (K, n_left + n_right), (K,)
+};
+
+TB_INLINE void count_pair(const GridRows& x, Index left, Index right, const PairScratch& s, Index step) {
+    const std::int32_t *a = x.codes + left * x.n, *b = x.codes + right * x.n;
+    const auto n_right = static_cast<std::int32_t>(x.levels[right]), none = static_cast<std::int32_t>(step - 1);
+    std::int32_t* TB_RESTRICT cell = s.cell;
+    TB_SIMD()
+    for (Index i = 0; i < x.n; ++i) cell[i] = (a[i] | b[i]) < 0 ? none : a[i] * n_right + b[i];
+    const Index apart = step <= kNarrow ? step : 0, histograms = apart ? kHistograms : 1;
+    for (Index k = 0; k < x.n_classes; ++k) {
+        double *h = s.histogram, *to = s.both + k * step;
+        for (Index c = 0; c < histograms * step; ++c) h[c] = 0.0;
+        Index i = x.start[k];
+        for (; i + kHistograms <= x.start[k + 1]; i += kHistograms)
+            for (Index l = 0; l < kHistograms; ++l) h[l * apart + cell[i + l]] += x.weight[i + l];
+        for (; i < x.start[k + 1]; ++i) h[cell[i]] += x.weight[i];
+        double total = 0.0;
+        for (Index c = 0; c < step; ++c) {
+            to[c] = h[c];
+            for (Index l = 1; l < histograms; ++l) to[c] += h[l * step + c];
+            total += c < step - 1 ? to[c] : 0.0;
+        }
+        s.total[k] = total;
+    }
+}
+
+// The lift of every cell (cells,) of a class from which a row of that weight was taken; the last, for missing values, is 0.
+TB_INLINE void lifts(const double* ratio, double total, double strength, Index step, double* TB_RESTRICT out) {
+    const double mass = log_of(total + strength);
+    TB_SIMD()
+    for (Index c = 0; c < step - 1; ++c) out[c] = log_of(ratio[c] + strength) - mass;
+    out[step - 1] = 0.0;
+}
+
+// What the other classes' evidence is beyond the own, of the compared rows of class y: sums[0] −= w·E, sums[1] += w·Var
+// over the posterior.
+TB_INLINE void add_class(const GridRows& x, Index y, Index left, Index right, const Joint& joint, double strength, const PairScratch& s,
+                         double* sums) {
+    double own[kRowsTogether], mean[kRowsTogether], square[kRowsTogether];
+    const Index m = x.compared[x.n_classes];
+    for (Index first = 0; first < x.n_compared(y); first += kRowsTogether) {
+        const Index rows = x.n_compared(y) - first < kRowsTogether ? x.n_compared(y) - first : kRowsTogether, at = x.start[y] + first;
+        const std::int32_t* TB_RESTRICT cell = s.cell + at;
+        const double *weight = x.weight + at, *table = s.own + y * joint.step;
+        for (Index r = 0; r < rows; ++r) mean[r] = square[r] = 0.0;
+        if (x.same_weight >= 0.0)
+            for (Index r = 0; r < rows; ++r) own[r] = table[cell[r]];
+        else
+            for (Index r = 0; r < rows; ++r) {
+                const std::int32_t a = x.codes[left * x.n + at + r], b = x.codes[right * x.n + at + r];
+                own[r] = (a | b) < 0 ? 0.0 : joint.lift(y, a, b, weight[r], strength);
+            }
+        for (Index k = 0; k < x.n_classes; ++k) {
+            if (k == y) continue;
+            const double *TB_RESTRICT p = x.posterior + k * m + x.compared[y] + first, *TB_RESTRICT other = s.table + k * joint.step;
+            TB_SIMD()
+            for (Index r = 0; r < rows; ++r) {
+                const double beyond = other[cell[r]] - own[r], share = p[r] * beyond;
+                mean[r] += share;
+                square[r] += share * beyond;
+            }
+        }
+        double slope = 0.0, curvature = 0.0;
+        TB_SIMD(reduction(+ : slope, curvature))
+        for (Index r = 0; r < rows; ++r) {
+            slope += weight[r] * mean[r];
+            curvature += weight[r] * (square[r] - mean[r] * mean[r]);
+        }
+        sums[0] -= slope, sums[1] += curvature;
+    }
+}
+
+// out (strengths, 2) = the slope and the curvature of the log likelihood of the compared rows in the weight of a pair, at
+// zero: Σ w·(e_y − Σ_k p_k·e_k) and Σ w·Var e, the evidence e of a row's own class without the row.
+TB_INLINE void pair_slopes(const GridRows& x, Index left, Index right, const double* strength, Index n_strengths, const PairScratch& s,
+                           double* out) {
+    const Index n_left = x.levels[left], n_right = x.levels[right], step = n_left * n_right + 1;
+    count_pair(x, left, right, s, step);
+    sum_margins(s.both, step, x.n_classes, n_left, n_right, s.margins);
+    const Joint joint{s.both, step, s.margins, s.total, 1, n_left, n_right};
+    const bool same = x.same_weight >= 0.0;
+    for (Index k = 0; k < x.n_classes; ++k)
+        for (Index a = 0; a < n_left; ++a)
+            for (Index b = 0; b < n_right; ++b) {
+                const Index c = k * step + a * n_right + b;
+                s.ratio[c] = joint.ratio(k, a, b, 0.0);
+                if (same) s.own_ratio[c] = joint.ratio(k, a, b, x.same_weight);
+            }
+    for (Index t = 0; t < n_strengths; ++t) {
+        double* sums = out + 2 * t;
+        sums[0] = sums[1] = 0.0;
+        for (Index k = 0; k < x.n_classes; ++k) {
+            lifts(s.ratio + k * step, s.total[k], strength[t], step, s.table + k * step);
+            if (same) lifts(s.own_ratio + k * step, left_of(s.total[k], x.same_weight), strength[t], step, s.own + k * step);
+        }
+        for (Index y = 0; y < x.n_classes; ++y) add_class(x, y, left, right, joint, strength[t], s, sums);
+    }
+}
+
+}  // namespace tb

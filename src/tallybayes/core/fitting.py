@@ -1,0 +1,75 @@
+"""The compiled kernels that learn: weights of evidence, constants of columns, corrections of cells."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _native
+from tallybayes.core.batch import Array, Labels
+
+Terms = NDArray[np.float32]
+REMEMBERED_STEPS, MOST_STEPS = 10, 100  # of the corrections: what their curvature is known from, and at most
+
+
+class Shapes(NamedTuple):
+    """How the corrections of D columns follow from coefficients."""
+
+    cells: NDArray[np.int64]  # (D + 1,) where the cells of each column begin
+    coefficients: NDArray[np.int64]  # (D + 1,) where its coefficients begin
+    shape: Array  # matrices (cells, coefficients) of the columns whose cells are not free, one after the other
+    start: NDArray[np.int64]  # (D,) where that of a column begins; −1 where each cell has a coefficient
+
+
+def fit_corrections(
+    cell: NDArray[np.int32], base: Array, labels: Labels, shapes: Shapes, penalty: Array, at: Array, tolerance: float
+) -> int:
+    """Coefficients ``at`` (P, K), in place, of the least log loss of scores plus what the cells of the columns add.
+
+    Half the ``penalty`` (P,) times their squares is added to it. ``base`` (n, K) are the scores, ``cell`` (n, D) the
+    cell of each column, numbered over all of them; a negative one adds nothing. Return how often the rows were read.
+    """
+    args = (*shapes, penalty, at, tolerance, REMEMBERED_STEPS, MOST_STEPS)
+    return int(_native.fit_corrections(cell, base, labels.codes, labels.weight, *args))
+
+
+def add_corrections(cell: NDArray[np.int32], table: Array, scores: Array) -> None:
+    """Add the rows ``cell`` (n, D) of a table (C, K) to scores (n, K) in place."""
+    _native.add_corrections(cell, table, scores)
+
+
+def learn_weights(
+    terms: Terms, weight: Array, centre: Array, at: Array, pull: float, fixed: int, coarse: int, tolerance: float
+) -> None:
+    """Change the weights ``at`` (T,) to those of the least log loss plus ``pull``·Σ(at − centre)².
+
+    ``terms`` (n, K − 1, T) say what the other classes have more than a row's own; rows of no weight are not read. The
+    first ``fixed`` weights stay; every ``coarse``-th row takes the first steps by itself.
+    """
+    _native.learn_weights(np.ascontiguousarray(terms), weight, centre, at, pull, fixed, coarse, tolerance)
+
+
+def rival_losses(terms: Terms, weight: Array, at: Array) -> Array:
+    """−log P(y | x) of each row (n,)."""
+    found = np.empty(len(terms))
+    _native.rival_losses(np.ascontiguousarray(terms), np.ascontiguousarray(weight), at.astype(np.float32), found)
+    return found
+
+
+def loss_rises(terms: Terms, weight: Array, at: Array) -> Array:
+    """How much Σ weight·loss rises (T,) without each term."""
+    found = np.zeros(len(at))
+    _native.loss_rises(np.ascontiguousarray(terms), np.ascontiguousarray(weight), at.astype(np.float32), found)
+    return found
+
+
+def column_constants(
+    terms: Terms, codes: NDArray[np.int32], weight: Array, at: Array, log_prior: Array
+) -> tuple[Array, Array]:
+    """What each term after the first must add (T − 1, K) to give back the class shares, and how much it says."""
+    found, says = np.zeros((len(at) - 1, len(log_prior))), np.zeros(len(at) - 1)
+    args = (np.ascontiguousarray(codes, dtype=np.int32), np.ascontiguousarray(weight), at, log_prior)
+    _native.column_constants(np.ascontiguousarray(terms), *args, found, says)
+    return found, says
