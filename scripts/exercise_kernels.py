@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import fitting, kernels, keys
+from tallybayes.core import column_kernels, fitting, kernels, keys
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.core.trials import Trial
+from tallybayes.families import Hierarchical, numeric_families
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
@@ -659,11 +661,44 @@ def row_keys(rng: np.random.Generator) -> None:
             refused(native.text_keys, kernels.texts_of(documents), 1, 7, total)
 
 
+def columns(rng: np.random.Generator) -> None:
+    """Columns by themselves: losses, evidence, partitions and edges of numbers and codes."""
+    for n, d in SHAPES:
+        labels, x = hard(n, rng), rng.gamma(2.0, size=(n, d)).round(1)
+        x[rng.random((n, d)) < 0.2] = np.nan
+        n_levels = rng.integers(0, 40, size=d)
+        codes = Codes(np.minimum(rng.integers(-1, 40, size=(n, d)), n_levels - 1), n_levels)
+        out, prior, places = np.zeros((n, K, d + 2), dtype=np.float32), np.zeros(K), rng.permutation(d + 2)[:d]
+        for family in (*numeric_families().values(), Hierarchical()):
+            if family.is_coded:
+                given, cells = codes, None
+            else:
+                given, cells = x + 0.1 * family.above_least, np.nan_to_num(10 * x, nan=-1).astype(np.int32)
+            summary = family.tally(given, labels, K)
+            for each in [given] if family.is_coded else layouts(given):
+                family.tuned(summary, Trial(each, labels, prior, cells))
+                family.evidence_without(summary, each, labels, out, places)
+                if n > 1 and d and (not family.is_coded or n_levels.all()):
+                    heavy = Labels(labels.codes, labels.weight + 1e9)
+                    refused(family.evidence_without, summary, each, heavy, out, places)
+                    refused(family.evidence_without, summary, each, labels, out, places + 3)
+                    refused(family.evidence_without, summary, each, labels, out[:-1], places)
+                    wrong = Trial(each, labels, np.zeros(K + 1), cells)
+                    refused(family.tuned, summary, wrong)
+        for column in x.T:
+            column_kernels.fine_edges(np.sort(column[np.isfinite(column)]), 8, 1e-15)
+    huge = np.array([-1e308, -1e-308, 5e-324, 1e-300, 1e300, 1.7e308])
+    assert len(column_kernels.fine_edges(huge, 4, 1e-15)) > 0
+    refused(column_kernels.fine_edges, huge[::-1].copy(), 4, 1e-15)
+    refused(column_kernels.partitions, np.ones((5, K)), np.array([6]), 4)
+    refused(column_kernels.spread_counts, np.ones((5, K)), np.array([5]), np.ones(2))
+
+
 def main() -> None:
     watch = Watch()
-    kernels._native = keys._native = fitting._native = watch
+    kernels._native = keys._native = fitting._native = column_kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
-    for part in (*numbers, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
+    for part in (*numbers, columns, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}

@@ -5,18 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tallybayes import NaiveBayes
-from tallybayes.core.batch import Codes, Labels
 from tallybayes.core.family import Numbers
 from tallybayes.families import (
     Binned,
     Gaussian,
-    Hierarchical,
     Kernel,
     Lognormal,
     ZeroInflated,
     numeric_families,
 )
-from tallybayes.learning.candidates import Choice, TrialRows, candidates
+from tallybayes.learning.candidates import Choice, candidates
 from tallybayes.learning.reading import joined
 
 RNG = np.random.default_rng(0)
@@ -118,19 +116,6 @@ def test_ids_do_not_pass_chance_for_evidence():
     family, _ = chosen(zips)
     assert family.strength == (128.0,)
     assert chosen(np.array(list("ab"))[Y])[0].strength == (2.0,)
-
-
-def test_rows_of_the_same_code_class_and_weight_are_tried_once():
-    x, y, weight = RNG.integers(-1, 4, (500, 1)), RNG.integers(0, 3, 500).astype(np.int32), RNG.choice([1.0, 2.5], 500)
-    codes, labels = Codes(x, np.array([4])), Labels(y, weight)
-    family, prior = Hierarchical(), np.log([0.2, 0.3, 0.5])
-    summary = family.tally(codes, labels, 3)
-    trial = TrialRows({}, labels, prior).of_column(codes)
-    assert len(trial.times) <= 5 * 3 * 2
-    assert trial.times.sum() == pytest.approx(weight.sum())
-    scores = family.leave_one_out(summary, family.estimate(summary), codes, labels) + prior
-    own = scores[np.arange(500), y] - np.log(np.exp(scores).sum(axis=1))
-    assert trial.loss(family, summary) == pytest.approx(-np.average(own, weights=weight))
 
 
 def test_columns_of_a_block_keep_their_own_settings():

@@ -9,12 +9,14 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Labels, columns_of
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.terms import Term, Text
 from tallybayes.core.threads import map_rows, threads_for
+from tallybayes.core.trials import Trial
 from tallybayes.errors import CellError, NotAvailableError, UnlearnError
 
+Evidence = NDArray[np.float32]  # (n, K, P) of each column and class
 Counting = Literal["moments", "levels", "sums", "spike"]  # what an engine can be asked for, see `Family.counted_by`
 
 
@@ -108,13 +110,26 @@ class Family(Protocol):
             return False
         return numbers.low > self.least if self.above_least else numbers.low >= self.least
 
-    def tuned(self, summary: Any, loss: Callable[[Family], float]) -> Family:
-        """The family with the settings whose loss is least, for the summary of one column."""
-        return self
+    def tuned(self, summary: Any, trial: Trial) -> tuple[Sequence[Family], Array]:
+        """For each column the family with the settings whose loss is least, and that loss (d,) in nats a row.
 
-    def choice_cost(self, summary: Any) -> float:
-        """What the structure of the parameters costs, in nats a row, where leave-one-out does not see it."""
-        return 0.0
+        A loss is the column's alone, leave-one-out, and what leave-one-out does not see of the structure.
+        """
+
+        def without_rows(j: int) -> Array:
+            part, x = summary.select(np.array([j])), columns_of(trial.x, [j])
+            return self.leave_one_out(part, self.estimate(part), x, trial.labels)
+
+        return [self] * trial.x.shape[1], trial.losses(without_rows)
+
+    def evidence_without(self, summary: Any, x: Any, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
+        """Leave-one-out evidence of each column against that of the row's own class, into their places (n, K, P)."""
+        assert labels.codes is not None
+        rows = np.arange(len(out))
+        for j, place in enumerate(places):
+            family, part, column = for_columns(self, [j]), summary.select(np.array([j])), columns_of(x, [j])
+            scores = family.leave_one_out(part, family.estimate(part), column, labels)
+            out[:, :, place] = scores - scores[rows, labels.codes][:, None]
 
     def by_itself(self) -> Family:
         """The family such that no column's parameters depend on the other columns of the block."""

@@ -69,6 +69,23 @@ class LeaveOneOut:
                 parts[:, :, block.columns[j]] = column.without_row(x, j, part.labels)
         return parts
 
+    def each_column(self, part: Batch, out: NDArray[np.float32], places: Mapping[int, int]) -> None:
+        """The same against the row's own class, each column into its place of an array (n, K, P)."""
+        assert part.labels is not None
+        assert part.labels.codes is not None
+        for name, block in part.blocks.items():
+            x, family = self.words.without_own_words(name, block.x, part.labels), self.families[name]
+            if self._is_whole(name):
+                scores = self._single_columns[name][0].without_row(x, 0, part.labels)
+                out[:, :, places[block.columns[0]]] = scores - scores[np.arange(len(out)), part.labels.codes][:, None]
+            else:
+                summary = self.tally.blocks[name].summary
+                family.evidence_without(summary, x, part.labels, out, [places[p] for p in block.columns])
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a block is one document."""
+        return name in self.words.columns or self.families[name].is_document
+
     def _weighted_words(self, name: str, x: Documents, labels: Labels, weights: Array) -> Array:
         """Log P(x | y), shape (n, K), of texts whose words have weights (V,), each without itself."""
         family: Any = self.families[name]
@@ -86,7 +103,7 @@ class LeaveOneOut:
         """The columns of each block as blocks of their own; a block that is one document stays together."""
         found = {}
         for name, block in self.tally.blocks.items():
-            if name in self.words.columns or self.families[name].is_document:
+            if self._is_whole(name):
                 whole = SingleColumn(self.families[name], self.words.summary(name), self.parameters[name], whole=True)
                 found[name] = [whole]
             else:

@@ -293,7 +293,7 @@ class Model(ByValue):
                 raise DataError("leave-one-out needs the label of each row")
             try:
                 own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
-                evidence = self._leave_one_out.evidence(part, first)
+                evidence = self.left_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
             forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
@@ -301,12 +301,8 @@ class Model(ByValue):
 
         return self._by_chunks(batch, n_jobs, without)
 
-    def contributions_without(self, part: Batch) -> Array:
-        """Leave-one-out log P(x_d | y), shape (n, K, D), of training rows, without weights and offsets."""
-        return self._leave_one_out.contributions(part)
-
     @cached_property
-    def _leave_one_out(self) -> LeaveOneOut:
+    def left_out(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
         return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights, self.offsets)

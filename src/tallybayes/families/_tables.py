@@ -6,7 +6,7 @@ Categorical, hierarchical, binned, kernel and pair columns are all scored, expla
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -216,8 +216,3 @@ def pooled_leave_one_out(summary: Counts, x: Codes, labels: Labels, strength: Ar
         log_prob = np.log(here + strength[j] * share[:, None]) - np.log(mass + strength[j])
         out += np.where(seen[:, None], log_prob, 0.0)
     return out
-
-
-def best_setting(family: Any, name: str, values: Sequence[float], loss: Callable[[Family], float]) -> Any:
-    """The family with the value of one setting whose loss is least; of equal ones the first."""
-    return min((replace(family, **{name: value}) for value in values), key=loss)

@@ -7,25 +7,23 @@ alone, by dynamic programming. The merged counts are then smoothed as hierarchic
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels
+from tallybayes.core import column_kernels, kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
-from tallybayes.core.family import Family, per_column
+from tallybayes.core.family import Evidence, per_column
 from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
+from tallybayes.core.trials import Trial, least
 from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
-    best_setting,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -68,44 +66,61 @@ class Binned(OfLevels):
     in_bins: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
 
-    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Binned:
-        return best_setting(self, "strength", STRENGTHS, loss)
-
-    def choice_cost(self, summary: Counts) -> float:
-        return partition_cost(self.estimate(summary).n_groups[0], float(summary.weight.sum()))
+    def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Binned], Array]:
+        assert isinstance(trial.x, Codes)
+        group, n_groups = _partitions(summary)
+        coarse = trial.coded(_coarse(trial.x, summary, group, n_groups))
+        tried = [replace(self, strength=s) for s in STRENGTHS]
+        merged = _merged(summary, group, n_groups)
+        families, losses = least(tried, column_kernels.pooled_losses(merged, coarse, STRENGTHS))
+        return families, losses + partition_cost(n_groups, summary.weight.sum(axis=0))
 
     def estimate(self, summary: Counts) -> Bins:
         assert summary.n_levels is not None
-        start = kernels.starts(summary.n_levels)
-        cells = [slice(a, b) for a, b in pairwise(start.tolist())]
-        groups = [partition(summary.count[:, c].T) for c in cells]
-        n_groups = np.array([g[-1] + 1 for g in groups], dtype=np.int64)
-        group = np.concatenate(groups) if groups else np.zeros(0, dtype=np.int64)
+        group, n_groups = _partitions(summary)
         merged = _merged(summary, group, n_groups)
         coarse = pooled_tables(merged.count.T, n_groups, per_column(self.strength, len(n_groups)))
-        log_prob = np.concatenate([coarse.of_column(j).T[g] for j, g in enumerate(groups)]) if groups else coarse.table
+        log_prob = coarse.table[group + np.repeat(coarse.start[:-1], summary.n_levels)]
         fine = Tables.of(log_prob, summary.n_levels, 0.0, n_groups, _sharing(group, n_groups, summary.n_levels))
         return Bins(fine.table, fine.start, fine.n_effective, fine.sharing, group, n_groups)
 
     def leave_one_out(self, summary: Counts, params: Bins, x: Codes, labels: Labels) -> Array:
-        assert summary.n_levels is not None
-        start = kernels.starts(summary.n_levels)[:-1]
-        fine = x.matrix.astype(np.int64)
-        inside = (fine >= 0) & (fine < summary.n_levels)
-        codes = np.where(inside, params.group[start + np.where(inside, fine, 0)], fine)
-        codes = np.where(inside | (fine == MISSING), codes, params.n_groups)  # still none of the bins
         merged = _merged(summary, params.group, params.n_groups)
-        return pooled_leave_one_out(
-            merged, Codes(codes, params.n_groups), labels, per_column(self.strength, x.shape[1]), 1.0
-        )
+        codes = _coarse(x, summary, params.group, params.n_groups)
+        return pooled_leave_one_out(merged, codes, labels, per_column(self.strength, x.shape[1]), 1.0)
+
+    def evidence_without(self, summary: Counts, x: Codes, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
+        group, n_groups = _partitions(summary)
+        codes, merged = _coarse(x, summary, group, n_groups), _merged(summary, group, n_groups)
+        strength = per_column(self.strength, x.shape[1])
+        column_kernels.pooled_evidence(merged, codes, labels, strength, None, out, places)
+
+
+def _partitions(summary: Counts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The merged bin (cells,) of each fine bin, counted in each column from zero, and how many a column has (d,)."""
+    assert summary.n_levels is not None
+    group = column_kernels.partitions(summary.count.T, summary.n_levels, MOST_BINS)
+    n_groups = np.zeros(len(summary.n_levels), dtype=np.int64)
+    some = summary.n_levels > 0
+    n_groups[some] = group[np.cumsum(summary.n_levels)[some] - 1] + 1
+    return group, n_groups
+
+
+def _coarse(x: Codes, summary: Counts, group: NDArray[np.int64], n_groups: NDArray[np.int64]) -> Codes:
+    """The merged bins of some rows; a code that is no fine bin is no merged bin either."""
+    assert summary.n_levels is not None
+    fine = x.matrix.astype(np.int64)
+    inside = (fine >= 0) & (fine < summary.n_levels)
+    codes = np.where(inside, group[kernels.starts(summary.n_levels)[:-1] + np.where(inside, fine, 0)], fine)
+    return Codes(np.where(inside | (fine == MISSING), codes, n_groups), n_groups)
 
 
 def _merged(summary: Counts, group: NDArray[np.int64], n_groups: NDArray[np.int64]) -> Counts:
     assert summary.n_levels is not None
     place = group + np.repeat(kernels.starts(n_groups)[:-1], summary.n_levels)
-    count = np.zeros((len(summary.count), int(n_groups.sum())))
-    np.add.at(count, (slice(None), place), summary.count)  # type: ignore[arg-type]
-    return Counts(count, summary.weight, n_groups)
+    first = np.flatnonzero(np.diff(place, prepend=-1))  # merged bins are neighbours
+    count = np.add.reduceat(summary.count.T, first, axis=0) if len(first) else summary.count.T
+    return Counts(count.T, summary.weight, n_groups)
 
 
 def _sharing(group: NDArray[Any], n_groups: NDArray[Any], n_levels: NDArray[Any]) -> Array:
@@ -119,48 +134,14 @@ def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[fl
     return tuple(edge for edge, starts in zip(edges, np.diff(group) > 0, strict=True) if starts)
 
 
-def partition_cost(n_groups: int, rows: float) -> float:
+def partition_cost(n_groups: NDArray[Any] | int, rows: Array | float) -> Any:
     """Description length of a partition into so many bins, in nats a row."""
-    from scipy.special import gammaln
+    from scipy.special import gammaln  # slow to import
 
-    return float((gammaln(rows + n_groups) - gammaln(n_groups) - gammaln(rows + 1)) / max(rows, 1.0))
+    length = gammaln(rows + n_groups) - gammaln(n_groups) - gammaln(np.add(rows, 1))
+    return length / np.maximum(rows, 1.0)
 
 
 def partition(count: Array) -> NDArray[np.int64]:
-    """Number of the merged bin that each fine bin (B, K) belongs to in the best partition, and 0 for all of none."""
-    return _partition(np.ascontiguousarray(count, dtype=np.float64).tobytes(), *count.shape)
-
-
-@lru_cache(maxsize=64)  # every pseudocount that is tried asks for the same one
-def _partition(data: bytes, n_bins: int, n_classes: int) -> NDArray[np.int64]:
-    from scipy.special import gammaln  # slow to import
-
-    count = np.frombuffer(data).reshape(n_bins, n_classes)
-    if n_bins < 2:
-        return np.zeros(n_bins, dtype=np.int64)
-    below = np.vstack((np.zeros(n_classes), np.cumsum(count, axis=0)))
-    inside = below[None] - below[:, None]  # [i, j] counts of the bins i … j − 1
-    size = inside.sum(axis=2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        cost = gammaln(size + n_classes) - gammaln(n_classes) - gammaln(inside + 1).sum(axis=2)
-    ends = np.arange(n_bins + 1)
-    cost[ends[:, None] >= ends] = np.inf
-    total = size[0, -1]
-    best, origins, lengths = cost[0], [np.zeros(n_bins + 1, dtype=np.int64)], [cost[0, -1]]
-    for n_groups in range(2, min(MOST_BINS, n_bins) + 1):
-        through = best[:, None] + cost
-        origin = through.argmin(axis=0)
-        best = through[origin, ends]
-        origins.append(origin)
-        lengths.append(best[-1] + gammaln(total + n_groups) - gammaln(n_groups) - gammaln(total + 1))
-        if lengths[-1] > min(lengths) + 20.0:  # it only gets longer from here
-            break
-    edge, edges = n_bins, []
-    for origin in reversed(origins[: int(np.argmin(lengths)) + 1]):
-        edge = int(origin[edge])
-        edges.append(edge)
-    starts = np.zeros(n_bins, dtype=np.int64)
-    starts[[e for e in edges if e]] = 1
-    group = np.cumsum(starts)
-    group.flags.writeable = False  # it is remembered
-    return group
+    """Number of the merged bin (B,) of each fine bin, for counts (B, K)."""
+    return column_kernels.partitions(count, np.array([len(count)]), MOST_BINS)

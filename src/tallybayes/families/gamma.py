@@ -7,15 +7,18 @@ other summary. − log x is the same for all classes: it is `log_base`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array
-from tallybayes.core.family import Numbers
+from tallybayes.core import column_kernels
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.family import Evidence, Numbers
 from tallybayes.core.summaries import Moments
+from tallybayes.core.trials import Trial
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
 
 NARROW = 1.1  # times the smallest number; where no number is larger, a gamma distribution is a bell curve
@@ -60,6 +63,14 @@ class Gamma(OfMoments):
             ("mul", used, ("add", ("log", u), ("mul", -one, u), one)),
         )
         return Densities(log_density, {"shape": shape, "mean": mean})
+
+    def tuned(self, summary: Moments, trial: Trial) -> tuple[list[Gamma], Array]:
+        return [self] * trial.x.shape[1], column_kernels.gamma(summary, self.var_smoothing).losses(trial)
+
+    def evidence_without(
+        self, summary: Moments, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
+    ) -> None:
+        column_kernels.gamma(summary, self.var_smoothing).evidence(x, labels, out, places)
 
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.asarray(-np.nansum(np.log(self._held(x)), axis=1))

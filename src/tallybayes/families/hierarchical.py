@@ -6,20 +6,21 @@ there as over all classes, which is no evidence. So zip codes and other long lis
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import Family, per_column
+from tallybayes.core.family import Evidence, per_column
 from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
+from tallybayes.core.trials import Trial, least
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
-    best_setting,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -54,8 +55,13 @@ class Hierarchical(OfLevels):
     reads: ClassVar[tuple[Kind, ...]] = ("category", "boolean")
     by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
 
-    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Hierarchical:
-        return best_setting(self, "strength", STRENGTHS, loss)
+    def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Hierarchical], Array]:
+        tried = [replace(self, strength=s) for s in STRENGTHS]
+        return least(tried, column_kernels.pooled_losses(summary, trial, STRENGTHS))
+
+    def evidence_without(self, summary: Counts, x: Codes, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
+        strength = per_column(self.strength, x.shape[1])
+        column_kernels.pooled_evidence(summary, x, labels, strength, None, out, places)
 
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None

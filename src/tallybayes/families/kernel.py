@@ -6,23 +6,22 @@ shape, and h (in bins, of which each holds about as many rows) is its bandwidth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes.core import kernels
+from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import Family, per_column
+from tallybayes.core.family import Evidence, per_column
 from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
+from tallybayes.core.trials import Trial
 from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
-    best_setting,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -58,11 +57,23 @@ class Kernel(OfLevels):
     in_bins: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"bandwidth", "strength"})
 
-    def tuned(self, summary: Counts, loss: Callable[[Family], float]) -> Kernel:
+    def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Kernel], Array]:
         assert summary.n_levels is not None
-        widths = BANDWIDTHS if int(summary.n_levels[0]) > 3 else (0.0,)
-        smooth = best_setting(self, "bandwidth", widths, loss)  # how smooth first, then how strongly pooled
-        return best_setting(smooth, "strength", STRENGTHS, loss)
+        # How smooth first, then how strongly pooled.
+        losses = [self._losses(summary, trial, width, (self.strength,)) for width in BANDWIDTHS]
+        by_width = np.concatenate(losses, axis=1)
+        by_width[summary.n_levels <= 3, 1:] = np.inf
+        width = np.array(BANDWIDTHS)[by_width.argmin(axis=1)]
+        by_strength = self._losses(summary, trial, tuple(width.tolist()), STRENGTHS)
+        best = by_strength.argmin(axis=1)
+        settings = zip(width.tolist(), best.tolist(), strict=True)
+        families = [replace(self, bandwidth=w, strength=STRENGTHS[i]) for w, i in settings]
+        return families, by_strength[np.arange(len(best)), best]
+
+    def _losses(self, summary: Counts, trial: Trial, bandwidth: Any, strengths: Sequence[Any]) -> Array:
+        """Loss (d, S) of each column alone by each strength."""
+        smooth, kept = replace(self, bandwidth=bandwidth)._smoothed(summary)
+        return column_kernels.pooled_losses(smooth, trial, strengths, kept)
 
     def described(self) -> str:
         width = float(np.ravel(self.bandwidth)[0])
@@ -77,22 +88,13 @@ class Kernel(OfLevels):
         smooth, kept = self._smoothed(summary)
         return pooled_leave_one_out(smooth, x, labels, per_column(self.strength, x.shape[1]), kept)
 
+    def evidence_without(self, summary: Counts, x: Codes, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
+        smooth, kept = self._smoothed(summary)
+        column_kernels.pooled_evidence(smooth, x, labels, per_column(self.strength, x.shape[1]), kept, out, places)
+
     def _smoothed(self, summary: Counts) -> tuple[Counts, Array]:
         """The counts spread over the neighbouring bins, and the share (cells,) that a row keeps in its own."""
         assert summary.n_levels is not None
-        widths, start = per_column(self.bandwidth, len(summary.n_levels)), kernels.starts(summary.n_levels)
-        # In one order of memory, so that a product is the same to the last digit wherever the counts come from.
-        count, kept = np.array(summary.count, order="C"), np.ones(summary.count.shape[1])
-        for j in np.flatnonzero((widths > 0) & (summary.n_levels > 1)).tolist():
-            cells = slice(start[j], start[j + 1])
-            spread = spread_matrix(int(summary.n_levels[j]), float(widths[j]))
-            count[:, cells], kept[cells] = np.ascontiguousarray(count[:, cells]) @ spread, spread.diagonal()
-        return replace(summary, count=count), kept
-
-
-@lru_cache(maxsize=64)
-def spread_matrix(n_bins: int, bandwidth: float) -> Array:
-    """How a row in one bin (first axis) is spread over all (second axis); rows sum to one."""
-    bins = np.arange(n_bins)
-    near = np.exp(-0.5 * ((bins[:, None] - bins) / bandwidth) ** 2)
-    return np.asarray(near / near.sum(axis=1, keepdims=True))
+        widths = per_column(self.bandwidth, len(summary.n_levels))
+        count, kept = column_kernels.spread_counts(summary.count.T, summary.n_levels, widths)
+        return replace(summary, count=count.T), kept

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.family import Counting, Family, refuse_below_least
+from tallybayes.core.family import Counting, Evidence, Family, refuse_below_least
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Normal
+from tallybayes.core.trials import Trial
 from tallybayes.families.gaussian import Gaussian, Normals
 
 
@@ -68,6 +70,17 @@ class Lognormal(Family):
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         return self._normal.leave_one_out(summary, params, _logs(x), labels)
+
+    def tuned(self, summary: Moments, trial: Trial) -> tuple[list[Lognormal], Array]:
+        return [self] * trial.x.shape[1], self._columns(summary).losses(trial)
+
+    def evidence_without(
+        self, summary: Moments, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
+    ) -> None:
+        self._columns(summary).evidence(x, labels, out, places)
+
+    def _columns(self, summary: Moments) -> column_kernels.Tallied:
+        return column_kernels.normal(summary, self.var_smoothing, shared=False, ignore_constants=True, of_logs=True)
 
     def log_base(self, x: NDArray[Any]) -> Array:
         return np.asarray(-np.nansum(_logs(x), axis=1))  # d log x / dx = 1 / x

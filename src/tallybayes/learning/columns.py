@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
 from tallybayes.families import FAMILIES, Family, Hierarchical, numeric_families, textbook_family
 from tallybayes.learning.bins import fine_edges
-from tallybayes.learning.candidates import Choice, TrialRows, candidates, choose, counted_as
+from tallybayes.learning.candidates import Choice, candidates, choose, counted_as, places_in
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
@@ -31,18 +32,15 @@ def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
     tally = count(rows, counting, options.n_jobs)
     sample = every_nth(rows, COMPARED_ROWS)
-    assert sample.labels is not None
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
-    trial_rows = TrialRows(sample.rows(0, sample.n_rows).blocks, sample.labels, prior)
-    choices = {p: choose(trial_rows, tally, p, names, counting) for p, names in trials.names.items()}
+    choices = choose(sample.rows(0, sample.n_rows), tally, prior, trials.names, counting)
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
     families = {**trials.known, **chosen}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
     final = Schema(read, batch.schema.classes)
     blocks = {name: _taken(tally, name, at) for name, at in places_of(families, final).items()}
     model = Model(settings_of(families, final, base), Tally(final, tally.class_weight, blocks))
-    fine = {p: _fine_counts(tally, p) for p, column in enumerate(trials.columns) if column.edges is not None}
-    return Reading(families, model, fine)
+    return Reading(families, model, _fine_counts(tally))
 
 
 @dataclass(frozen=True)
@@ -128,13 +126,18 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     """Some columns of a block that was counted for several families."""
     block = tally.blocks[name if ":" in name else counted_as(FAMILIES[name])]
-    order = [list(block.columns).index(p) for p in places]
-    return Block(places, block.summary.select(np.array(order, dtype=np.intp)))
+    return Block(places, block.summary.select(places_in(block, places)))
 
 
-def _fine_counts(tally: Tally, column: int) -> Array:
-    name = next(name for name, family in FAMILIES.items() if family.in_bins)
-    return np.asarray(_taken(tally, name, [column]).summary.count.T)  # type: ignore[attr-defined]
+def _fine_counts(tally: Tally) -> dict[int, Array]:
+    """The counts (bins, K) of the columns that have fine bins."""
+    block = next((block for name, block in tally.blocks.items() if name in FAMILIES and FAMILIES[name].in_bins), None)
+    if block is None:
+        return {}
+    summary: Any = block.summary
+    ends = np.cumsum(summary.n_levels).tolist()
+    starts = [0, *ends]
+    return {p: summary.count[:, starts[i] : ends[i]].T for i, p in enumerate(block.columns)}
 
 
 def _numeric(base: Settings) -> dict[str, Family]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from tallybayes.data.tables import TableBatch
 COMPARED_ROWS = 10_000  # rows on which models are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
 MOST_CELLS = 60_000_000  # of evidence, in float32
-CHUNK_CELLS = 4_000_000  # of evidence that is made at a time
 
 
 @dataclass(frozen=True)
@@ -101,23 +100,13 @@ def losses_of(against: Array) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
 
 
-def leave_one_out_evidence(model: Model, rows: TableBatch) -> Iterator[tuple[slice, Array]]:
-    """Leave-one-out log P(x_d | y), shape (m, K, D), of training rows, a slice of the rows at a time."""
-    step = max(1, CHUNK_CELLS // max(model.n_classes * len(model.schema.columns), 1))
-    for first in range(0, rows.n_rows, step):
-        part = rows.rows(first, min(first + step, rows.n_rows))
-        yield slice(first, first + part.n_rows), model.contributions_without(part)
-
-
 def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> HeldOut:
     """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
     assert sample.labels is not None
     assert sample.labels.codes is not None
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
-    for here, found in leave_one_out_evidence(model, replace(sample, schema=model.schema, places=places)):
-        found = found if list(used) == list(range(found.shape[2])) else found[:, :, list(used)]
-        own = found[np.arange(len(found)), sample.labels.codes[here]][:, None]
-        # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-        np.subtract(found, own, out=evidence[here], casting="same_kind")
+    rows = replace(sample, schema=model.schema, places=places).rows(0, sample.n_rows)
+    # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
+    model.left_out.each_column(rows, evidence, {p: place for place, p in enumerate(used)})
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
     return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)

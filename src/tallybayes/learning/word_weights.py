@@ -123,7 +123,7 @@ def _word_evidence(model: Model, rows: TableBatch, block: str) -> WordEvidence:
         found.append(terms.astype(np.float32, order="C"))
         documents.append(entries)
         if len(part.blocks) > 1:
-            others[first : first + part.n_rows] = model.contributions_without(part) @ weights
+            others[first : first + part.n_rows] = model.left_out.contributions(part) @ weights
     prior = np.maximum(model.log_prior, -1e3)
     return WordEvidence(np.concatenate(found), _stacked(documents), sample.labels, prior, others)
 
