@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
+
+NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
 
 
 class TallybayesError(Exception):
@@ -12,6 +15,10 @@ class TallybayesError(Exception):
 
 class DataError(TallybayesError, ValueError):
     """The data cannot be used as it is; the message names the column and the remedy."""
+
+
+class UnknownLabelError(DataError):
+    """A label is none of the classes."""
 
 
 class NegativeError(DataError):
@@ -28,6 +35,15 @@ class SettingError(TallybayesError, ValueError):
 
 class UnlearnError(TallybayesError, ValueError):
     """Rows are to be taken back that were never learned."""
+
+
+@contextmanager
+def unlearning() -> Iterator[None]:
+    """Rows of a class that the model does not know were never learned."""
+    try:
+        yield
+    except UnknownLabelError as error:
+        raise UnlearnError(f"{NEVER_LEARNED} ({error})") from None
 
 
 class RowError(UnlearnError):
@@ -61,6 +77,10 @@ class NotAvailableError(TallybayesError, AttributeError):
 
 class ForbiddenRowWarning(UserWarning):
     """Rows that no class allows were given the prior as their posterior."""
+
+
+class LabelWarning(UserWarning):
+    """A new class is written almost as one that is known."""
 
 
 class ColumnWarning(UserWarning):

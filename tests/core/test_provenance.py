@@ -50,6 +50,17 @@ def test_adding_nothing_keeps_the_figures(model):
 def test_another_prior_and_fewer_columns_are_another_model(model):
     assert model.model_.with_prior("uniform").provenance.evaluation is None
     assert model.model_.select(["x"]).provenance.evaluation is None
+    assert model.model_.without_refinement().provenance.evaluation is None
+
+
+def test_rows_since_a_base_were_never_evaluated(model):
+    base = model.model_
+    model.partial_fit(MORE, ["no", "yes"])
+    since = model.model_.since(base)
+    assert (since.provenance.evaluation, since.provenance.rows) == (None, 2)
+    assert (base + since).provenance.rows == 6
+    assert model.model_.since(model.model_).provenance.rows == 0
+    assert (base + base.since(base)).provenance.evaluation == base.provenance.evaluation
 
 
 def test_figures_are_part_of_the_value(model):

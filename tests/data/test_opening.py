@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tallybayes import NaiveBayes
 from tallybayes.data.columns import Overrides
 from tallybayes.data.opening import open_source
 from tallybayes.errors import DataError, SettingError
@@ -68,3 +69,18 @@ def test_rows_without_a_label(route: str, unlabelled: str, tmp_path: Path) -> No
 def test_what_cannot_be_opened(data: Any, target: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises((DataError, SettingError), match=message):
         open_source(data, target, **options)
+
+
+@pytest.mark.parametrize("n", [6, 400, 30_000])
+@pytest.mark.parametrize("word", ["inf", "-Infinity", "1e999"])
+def test_an_infinite_number_is_an_error_from_every_source(n: int, word: str, tmp_path: Path) -> None:
+    labels, numbers = ["a", "b"] * (n // 2), [str(i % 9) for i in range(n)]
+    numbers[n // 2] = word
+    (tmp_path / "rows.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(numbers, labels, strict=True)))
+    pl.DataFrame({"x": [float(x) for x in numbers], "y": labels}).write_parquet(tmp_path / "rows.parquet")
+    for model in (NaiveBayes(), NaiveBayes(classical=True)):
+        for source in ("rows.csv", "rows.parquet"):
+            with pytest.raises(DataError, match="column 'x' is infinite"):
+                model.fit(tmp_path / source, target="y")
+        with pytest.raises(DataError, match="column 'x' is infinite"):
+            model.fit({"x": [float(x) for x in numbers]}, labels)

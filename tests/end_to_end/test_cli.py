@@ -333,6 +333,29 @@ def test_merged_models_are_the_model_of_all_rows(home: Path, tmp_path: Path) -> 
     assert not (tmp_path / "none").exists()
 
 
+def test_copies_of_one_base_are_merged_with_it_or_not_at_all(home: Path, tmp_path: Path) -> None:
+    frame = pl.DataFrame(penguins())
+    base, north, south, both = at(tmp_path, "base", "north", "south", "both")
+    for name, first, last in (("base", 0, 200), ("north", 200, 300), ("south", 300, 344)):
+        frame[first:last].write_csv(tmp_path / f"{name}.csv")
+    run("train", f"{base}.csv", "--target", "species", "--classical", "--no-evaluation", "-o", base)
+    shutil.copy(base, north)
+    run("update", base, f"{south}.csv", "-o", south)
+    run("update", north, f"{north}.csv")
+    failed("merge", north, south, "-o", both, message="merge them with that base (merge --base BASE; in Python")
+    failed("merge", base, south, "-o", both, message="its rows would count twice")
+    found = run("merge", north, south, "--base", base, "-o", north)  # onto an input
+    assert found.stdout == "Tally(344 rows; Adelie: 152, Chinstrap: 68, Gentoo: 124; 7 columns)\n"
+    rows = frame.drop("species")
+    want = tallybayes.load(home / "birds.tally").predict_proba(rows)
+    np.testing.assert_allclose(tallybayes.load(north).predict_proba(rows), want, rtol=1e-9)
+    failed("merge", both, south, "--base", f"{base}.csv", "-o", both, message="No such file")
+    found = run("blank", base, "-o", north)
+    assert found.stderr == f"written to {north}\n"
+    run("update", north, f"{north}.csv")
+    assert run("merge", north, south, "-o", both).stdout.startswith("Tally(344 rows;")
+
+
 # ------------------------------------------------------------------------------------------------ show and sample
 
 
@@ -414,6 +437,7 @@ COMMANDS = [
     "update",
     "unlearn",
     "merge",
+    "blank",
     "show",
     "sample",
     "sql",

@@ -13,6 +13,7 @@ import pytest
 
 from tallybayes.data import datasets
 from tallybayes.mail import database
+from tallybayes.storage.lock import locked
 from tests.end_to_end.test_demo import COMMAND, terminal
 from tests.mail.letters import BROKEN, letter
 from tests.test_imports import loaded_besides_installation
@@ -157,7 +158,7 @@ def test_errors_have_the_code_of_filters(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_locked_database_is_an_error_after_a_while(own: Path) -> None:
-    with database.locked(own):
+    with locked(own):
         found = mail("learn", "--spam", "-d", own, "--wait", "0.1", given=NEW_SPAM)
     assert found.returncode == 3
     assert b"has held" in found.stderr

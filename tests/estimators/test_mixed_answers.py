@@ -25,7 +25,14 @@ from sklearn.preprocessing import FunctionTransformer
 
 from tallybayes import NaiveBayes
 from tallybayes.data import datasets
-from tallybayes.errors import DataError, ForbiddenRowWarning, NotAvailableError, SettingError, UnlearnError
+from tallybayes.errors import (
+    ColumnWarning,
+    DataError,
+    ForbiddenRowWarning,
+    NotAvailableError,
+    SettingError,
+    UnlearnError,
+)
 from tests.frames import FORMS, birds, every_form, every_frame, taken
 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
@@ -278,7 +285,8 @@ def test_rows_that_were_not_learned_are_scored_as_they_are(model: NaiveBayes) ->
     for rows in (slice(1, None, 2), slice(None, None, 4)):
         assert half.evaluate(table[rows], species[rows]).method == "test"
     assert model.evaluate(table, species[::-1]).method == "test"
-    assert model.evaluate(table.assign(island="Mars"), species).method == "test"
+    with pytest.warns(ColumnWarning, match="no value of column 'island' was seen in training"):
+        assert model.evaluate(table.assign(island="Mars"), species).method == "test"
     assert half.evaluate(table[::4], species[::4], method="leave-one-out").method == "leave-one-out"
 
 

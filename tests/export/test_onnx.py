@@ -1,11 +1,15 @@
 """The model as an ONNX graph, run by onnxruntime."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+import tallybayes
 from tallybayes import GaussianNB, NaiveBayes, errors
+from tallybayes.core.settings import EvidenceWeights
+from tallybayes.export import to_onnx
 from tests.export.cases import CASES
 from tests.servers import needed
 
@@ -81,3 +85,14 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'tallybayes\[onnx\]'"):
         CASES["GaussianNB"]().estimator.to_onnx()
+
+
+@pytest.mark.parametrize("weights", [{"town": 0.0}, {"town": 0.0, "size": 0.0}, {"size": 0.0}])
+def test_a_text_without_evidence_is_no_number(weights):
+    rows = {"town": ["rom", "bern", "rom", None], "size": [1.0, 2.5, None, 8.0]}
+    model = NaiveBayes(classical=True).fit(rows, ["a", "b", "a", "b"]).model_
+    model = replace(model, settings=replace(model.settings, weights=EvidenceWeights(weights, 1.0, {})))
+    graph = to_onnx(model, missing_text=MISSING_VALUE)
+    _, found = run(graph, rows)
+    assert "X" not in [each.name for each in graph.graph.input]
+    np.testing.assert_allclose(found, model.posterior(tallybayes.rows(model, rows)), rtol=0, atol=1e-5)

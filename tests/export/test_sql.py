@@ -187,3 +187,49 @@ def test_columns_of_the_table_may_be_called_like_those_of_the_query(database):
     model = NaiveBayes(classical=True).fit(table, [0, 0, 1, 1])
     case = Case(model, table)
     np.testing.assert_allclose(np.array([r[2:] for r in answers(database, case)], float), case.expected, atol=1e-9)
+
+
+NAMES = [
+    "x",
+    "NULL",
+    "true",
+    "rowid",
+    "select",
+    "tb_x0",
+    "tb_given",
+    "a.b",
+    "x y",
+    "p'q",
+    "a",
+    "ü",
+    "X1",
+    'qu"ote',
+    "1",
+]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_names_are_never_read_as_texts(seed):
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in rng.choice(NAMES, size=4, replace=False)]
+    n, table = 40, {}
+    for name in names:  # levels that are names, too
+        texts = rng.choice([*NAMES, None], size=n).tolist()
+        table[name] = texts if rng.random() < 0.6 else rng.normal(size=n).round(3).tolist()
+    labels = rng.choice(["yes", "no"], size=n).tolist()
+    model = NaiveBayes(classical=True, kind={name: "category" for name in names if isinstance(table[name][0], str)})
+    model.fit(table, labels)
+    used = [c.name for c in model.schema_.columns if c.kind != "ignored"]
+    sql = model.to_sql
+    for engine in (SQLite(), DuckDB()):
+        if isinstance(engine, DuckDB) and len({name.lower() for name in names}) < 4:
+            continue
+        found = engine.ask({**table, KEY: list(range(n))}, lambda t, e=engine: sql(t, dialect=e.dialect, keep=[KEY]))
+        got = np.array([row[2:] for row in sorted(found, key=lambda row: row[0])])
+        np.testing.assert_allclose(got, model.predict_proba(table), rtol=1e-9)
+    for lost in used:
+        left = {name: values for name, values in table.items() if name != lost and name.lower() != "rowid"}
+        if lost.lower() == "rowid" or not left:
+            continue
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            SQLite().ask({**left, KEY: list(range(n))}, lambda t: sql(t, dialect="sqlite", keep=[KEY]))

@@ -14,7 +14,8 @@ import pytest
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, ModelFileError
 from tallybayes.mail import database, filter
-from tallybayes.mail.database import LockedError
+from tallybayes.storage.lock import LockedError
+from tests.storage.test_lock import held
 
 LEARN = """
 import sys
@@ -53,7 +54,7 @@ def test_eight_processes_learn_200_messages_each_and_all_are_counted(memory: Pat
 def test_a_locked_database_is_waited_for_and_then_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "mail.tally"
     with (
-        database.locked(path),
+        held(path),
         pytest.raises(LockedError, match=r"another process has held .* for 0.05 seconds; nothing was changed"),
     ):
         database.update(path, lambda model: model, wait=0.05)
@@ -69,7 +70,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not learned"):
         database.update(path, lambda model: filter.unlearn(model, ["never"], "spam"))
     assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["mail.tally", "mail.tally.lock"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mail.tally"]
 
 
 def test_a_database_that_is_not_there_or_is_none(tmp_path: Path) -> None:

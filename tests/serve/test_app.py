@@ -16,7 +16,7 @@ import pytest
 
 from tallybayes import NaiveBayes, load
 from tallybayes.data import datasets
-from tallybayes.errors import TallybayesError
+from tallybayes.errors import LabelWarning, TallybayesError
 
 if os.environ.get("CI") != "true":
     for _name in ("fastapi", "orjson", "httpx2"):
@@ -27,6 +27,8 @@ from starlette.testclient import TestClient
 from tallybayes.serve import create_app
 from tallybayes.serve.routes import ROUTES
 from tallybayes.serve.store import Entry
+from tallybayes.storage import lock
+from tests.storage.test_lock import held
 
 TOKEN = "a-token-of-sufficient-length"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -251,12 +253,36 @@ def test_what_is_learned_is_on_the_disk_and_can_be_taken_back(path: Path, fitted
     assert taken.json()["Emperor"]["rows"] == 1
     np.testing.assert_allclose(load(path).class_count_, [152, 68, 124])  # the class left with its only row
     never = http.post("/models/penguins/unlearn", json={"row": ROW, "label": "Emperor"}, headers=BEARER)
-    assert never.status_code == 422  # a label that the model does not know
+    assert never.status_code == 409  # a label that the model does not know
     assert load(path).class_count_.sum() == 344
     invalid = http.post(
         "/models/penguins/update", json={"row": {"body_mass_g": "x"}, "label": "Gentoo"}, headers=BEARER
     )
     assert invalid.status_code == 422
+    assert load(path).class_count_.sum() == 344
+
+
+def test_what_is_lost_or_new_is_in_the_answer(path: Path) -> None:
+    http = client(path, learn=True, token=TOKEN)
+    assert "warnings" not in http.post("/models/penguins/predict", json={"row": ROW}).json()
+    for body in ({"row": {**ROW, "island": "Mars"}}, {"rows": [{**ROW, "island": "Mars"}] * 3}):
+        (told,) = http.post("/models/penguins/predict", json=body).json()["warnings"]
+        assert told.startswith(
+            "no value of column 'island' was seen in training, so it is no evidence: it holds 'Mars'"
+        )
+    with pytest.warns(LabelWarning):
+        answer = http.post("/models/penguins/update", json={"row": ROW, "label": "gentoo"}, headers=BEARER)
+    assert answer.json()["warnings"] == ["the label 'gentoo' is new to the model; did you mean 'Gentoo'?"]
+
+
+def test_a_file_that_others_change_for_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    http = client(path, learn=True, token=TOKEN)
+    monkeypatch.setattr("tallybayes.serve.store.locked", lambda name: lock.locked(name, wait=0.05))
+    with held(path):
+        refused = http.post("/models/penguins/update", json={"row": ROW, "label": "Gentoo"}, headers=BEARER)
+        assert http.post("/models/penguins/predict", json={"row": ROW}).status_code == 200
+    assert refused.status_code == 503
+    assert "nothing was changed" in refused.json()["detail"]
     assert load(path).class_count_.sum() == 344
 
 

@@ -232,7 +232,7 @@ HOSTILE: dict[str, Any] = {
     ),
     "a block of text": set_field("tally", "blocks", "of", 0, 1, "columns", ["sex"]),
     "a column in two blocks": set_field("tally", "blocks", "of", 0, 1, "columns", [0, 1, 6]),
-    "the wrong summary": set_field("tally", "blocks", "of", 0, 1, "summary", "is", "Moments"),
+    "the wrong summary": set_field("tally", "blocks", "of", 0, 1, "summary", "is", "Scatter"),
     "an array that is not there": set_field("tally", "class_weight", "name", "nothing"),
     "an array meant twice": set_field("tally", "class_weight", "name", "model.tally.blocks.gaussian.summary.mean"),
     "an array that is a number": set_field("tally", "class_weight", 3.0),
@@ -426,3 +426,26 @@ def test_options_that_there_are_not_are_refused(tmp_path: Path, options: dict[st
     storage.write(replace(model, provenance=replace(model.provenance, options=options)), tmp_path / "m.tally")
     with pytest.raises(ModelFileError, match="its options cannot be used"):
         storage.read(tmp_path / "m.tally")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [(["a", "b"], "longer", "<U6"), ([1, 2], 300, "<i8"), ([1, 2], "a", "|O"), ([True, False], "x", "|O")],
+)
+def test_a_model_that_learned_labels_of_another_type_is_read_again(
+    tmp_path: Path, before: list[Any], after: Any, kind: str
+) -> None:
+    labels = np.array(before * 10)
+    model = NaiveBayes(classical=True).fit({"x": [1.0, 2.0] * 10}, labels.astype(np.int8) if after == 300 else labels)
+    more = replace(model.tally_.schema, classes=(before[0], after))
+    storage.write(model.model_.with_rows(replace(model.tally_, schema=more), 20), tmp_path / "m")
+    again = storage.read(tmp_path / "m")
+    assert (again.provenance.labels, set(again.schema.classes)) == (kind, {*before, after})
+    assert set(tallybayes.load(tmp_path / "m").classes_.tolist()) == {*before, after}
+
+
+@pytest.mark.parametrize("kind", ["|b1", "<M8[s]", "|V8", "object", "|S5"])
+def test_a_file_that_claims_another_type_of_labels_is_refused(
+    good: tuple[dict[str, Any], bytes], tmp_path: Path, kind: str
+) -> None:
+    refused(changed(good, lambda model: model["provenance"].update(labels=kind)), tmp_path, "labels")

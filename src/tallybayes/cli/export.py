@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from tallybayes import export
 from tallybayes.cli.screen import note, read_model
@@ -22,12 +21,10 @@ def run(options: argparse.Namespace) -> None:
         made = export.to_onnx(model, options.missing_text).SerializeToString()
     else:
         made = _text(model, options).encode()
-    if options.output == "-":
-        sys.stdout.buffer.write(made)
-        return
     with replacing(options.output) as temporary:
         temporary.write_bytes(made)
-    note(f"{plural(len(made), 'byte')} written to {options.output}", options)
+    if options.output != "-":
+        note(f"{plural(len(made), 'byte')} written to {options.output}", options)
 
 
 def _text(model: Model, options: argparse.Namespace) -> str:

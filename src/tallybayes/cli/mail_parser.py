@@ -66,7 +66,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     _kinds(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the filter to write (default: the database)")
     parser.add_argument("--replace", action="store_true", help="overwrite an existing filter")
-    _wait(parser)
+    wait(parser)
 
 
 def _classify(parser: argparse.ArgumentParser) -> None:
@@ -86,11 +86,12 @@ def _change(parser: argparse.ArgumentParser) -> None:
         which.add_argument(f"--{kind}", dest="label", action="store_const", const=kind, help=f"the messages are {kind}")
     _files(parser)
     _database(parser)
-    _wait(parser)
+    wait(parser)
     parser.add_argument("--jobs", type=int, metavar="N", help="processes to read many messages with (one a core)")
 
 
-def _wait(parser: argparse.ArgumentParser) -> None:
+def wait(parser: argparse.ArgumentParser) -> None:
+    """How long a command waits for the lock of the file that it changes."""
     parser.add_argument(
         "--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another process (30)"
     )

@@ -189,6 +189,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _update(parser: argparse.ArgumentParser) -> None:
     _changes(parser)
+    parser.add_argument("--strict", action="store_true", help="refuse labels that are none of the model's classes")
 
 
 @command(
@@ -203,6 +204,7 @@ def _changes(parser: argparse.ArgumentParser) -> None:
     _data(parser)
     _labels(parser)
     parser.add_argument("-o", "--output", metavar="MODEL", help="write to this file (default: MODEL)")
+    mail_parser.wait(parser)
     _printing(parser)
 
 
@@ -212,8 +214,20 @@ def _changes(parser: argparse.ArgumentParser) -> None:
 )  # fmt: skip
 def _merge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="model files of the same columns")
+    parser.add_argument("--base", metavar="MODEL", help="what the models were copies of before they learned on")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file to write")
+    mail_parser.wait(parser)
     _printing(parser)
+
+
+@command(
+    "blank", "change", "write a copy of a model that has learned no rows, to count others elsewhere",
+    "tallybayes blank loans.tally -o north.tally",
+)  # fmt: skip
+def _blank(parser: argparse.ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the file to write")
+    _printing(parser, json=False)
 
 
 @command(

@@ -7,7 +7,8 @@ import os
 from typing import Any
 
 from tallybayes import report
-from tallybayes.cli.screen import console, evaluation_rows, note, notes, opened, print_json, read_model
+from tallybayes.cli.screen import beside, console, evaluation_rows, note, notes, opened, print_json, read_model
+from tallybayes.data.streams import is_stream
 
 
 def run(options: argparse.Namespace) -> None:
@@ -23,9 +24,11 @@ def run(options: argparse.Namespace) -> None:
             with opened(options.data, options) as file:
                 rows, _ = evaluation_rows(file, model, options, report.MOST_ROWS)
                 made = report.write(model, options.output, rows, **settings)
-    if options.json:
-        print_json(made.as_dict())
-        return
-    for concern in made.concerns:
-        console().print(str(concern))
-    note(f"written to {options.output}, {os.path.getsize(options.output):,} bytes", options)
+    with beside(options):
+        if options.json:
+            print_json(made.as_dict())
+            return
+        for concern in made.concerns:
+            console().print(str(concern))
+    size = "" if is_stream(options.output) else f", {os.path.getsize(options.output):,} bytes"
+    note(f"written to {options.output}{size}", options)

@@ -10,7 +10,8 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
 from tallybayes.data.files import COMPRESSED, File, open_file
 from tallybayes.data.scans import FileSource, Scan
+from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 from tallybayes.storage import Saved, read_all
@@ -56,6 +58,11 @@ def note(text: str, options: argparse.Namespace) -> None:
     """Print a note, not a result, to the standard error."""
     if not options.quiet:
         print(text, file=sys.stderr)
+
+
+def beside(options: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Results are printed to the standard error where the standard output is the file to write."""
+    return redirect_stdout(sys.stderr) if options.output in ("-", "/dev/stdout", "/dev/fd/1") else nullcontext()
 
 
 @contextmanager
@@ -96,14 +103,14 @@ def progress(
 
 @contextmanager
 def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
-    """The file of a path; the standard input is kept in a temporary file, since it is read more than once."""
-    if path != "-":
+    """The file of a path; the standard input or a pipe is kept in a temporary file, since it is read more than once."""
+    if not is_stream(path):
         yield open_file(path, options.missing_value)
         return
     with tempfile.TemporaryDirectory() as directory:
-        kept = os.path.join(directory, "standard-input")
-        with open(kept, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        kept = os.path.join(directory, "standard-input" + Path(path).suffix)
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as given, open(kept, "wb") as file:
+            shutil.copyfileobj(given, file)
         yield open_file(kept, options.missing_value)
 
 
@@ -156,9 +163,16 @@ def value_of(column: Column, text: str) -> Any:
     return next((level for level in column.levels if level is not None and str(level).lower() == text.lower()), text)
 
 
+def _is_number(label: Level, text: str) -> bool:
+    """Whether a label is the number that a text shows, such as 1.0 and "1"."""
+    try:
+        return not isinstance(label, str) and float(text) == label
+    except ValueError:
+        return False
+
+
 def label_of(classes: tuple[Level, ...], text: str) -> Level:
     """The class of that name."""
-    for label in classes:
-        if str(label) == text:
-            return label
+    for label in (*(c for c in classes if str(c) == text), *(c for c in classes if _is_number(c, text))):
+        return label
     raise DataError(f"there is no class {text!r}; the model has {', '.join(map(str, classes))}")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes import storage
-from tallybayes.cli.screen import console, note, notes, opened, print_json, progress, rows_of
+from tallybayes.cli.screen import beside, console, label_of, note, notes, opened, print_json, progress, rows_of
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.data.opening import open_source
+from tallybayes.data.scans import FileSource
 from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import leave_one_out
@@ -27,14 +30,19 @@ def run(options: argparse.Namespace) -> None:
     with notes(options), opened(options.data, options) as file:
         with progress(options, f"learning {options.data}", rows_of(file)) as report:
             source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
+            asked = _with_labels(asked, source)
             model = learn(source, options=asked)
+        if model.n_classes == 1:
+            one = f"every row has the label {model.schema.classes[0]!r}"
+            note(f"note: {one}, so every prediction will be that; is it the right --target?", options)
         evaluation = None if options.no_evaluation else _evaluation(model, source)
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", asked.given, {}))
-    if options.json:
-        print_json(_record(model, source, evaluation, options))
-    else:
-        _show(model, source, evaluation, options)
+    with beside(options):
+        if options.json:
+            print_json(_record(model, source, evaluation, options))
+        else:
+            _show(model, source, evaluation, options)
     if options.output is not None:
         note(f"written to {options.output}", options)
 
@@ -67,6 +75,13 @@ def _prior(text: str) -> Any:
         return {name.strip(): float(p) for name, _, p in (part.rpartition("=") for part in text.split(","))}
     except ValueError:
         raise SettingError(f"--prior must be empirical, uniform or label=p,label=p,…, not {text!r}") from None
+
+
+def _with_labels(asked: Options, source: Source) -> Options:
+    """A prior is typed as text, whatever the labels are."""
+    if not isinstance(asked.prior, Mapping) or not isinstance(source, FileSource):
+        return asked
+    return replace(asked, prior={label_of(source.seen.classes, str(name)): p for name, p in asked.prior.items()})
 
 
 def _chosen_alpha(model: Model, options: argparse.Namespace) -> float | None:

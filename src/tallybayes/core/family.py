@@ -250,6 +250,13 @@ def quiet_log(values: Array) -> Array:
         return np.asarray(np.log(values))
 
 
+def log_total(logs: Array) -> Array:
+    """Log Σ_k exp(logs), shape (n,), of logs (n, K)."""
+    top = logs.max(axis=1)
+    shift = np.where(np.isneginf(top), 0.0, top)
+    return quiet_log(np.exp(logs - shift[:, None]).sum(axis=1)) + shift
+
+
 def weighted_logs(amount: Array, logs: Array) -> float:
     """Σ amount·log, where nothing times anything is nothing."""
     with np.errstate(invalid="ignore"):

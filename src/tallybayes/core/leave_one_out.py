@@ -14,6 +14,7 @@ from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, colum
 from tallybayes.core.documents import Texts
 from tallybayes.core.family import Family, for_columns, quiet_log
 from tallybayes.core.offsets import Lookup
+from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally, named_cells
 from tallybayes.errors import RowError
 
@@ -134,7 +135,14 @@ class SingleColumn:
         )
 
 
-def own_log_prior(class_weight: Array, alpha: float, codes: NDArray[np.int32], weight: Array) -> Array:
+def own_prior_score(settings: Settings, log_prior: Array, class_weight: Array, labels: Labels) -> Array:
+    """What the prior adds to the score (n,) of each row's own class without the row; one that was given stays."""
+    assert labels.codes is not None
+    learned = _own_log_prior(class_weight, settings.prior_alpha, labels.codes, labels.weight)
+    return settings.prior_score(learned if settings.prior == "empirical" else log_prior[labels.codes], learned)
+
+
+def _own_log_prior(class_weight: Array, alpha: float, codes: NDArray[np.int32], weight: Array) -> Array:
     """Log prior (n,) of each row's own class without the row, to go with that of the others with the row in.
 
     The sum of the weights has lost the row too, but that is the same for every class of the row.

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tallybayes.core.family import Family, for_columns
-from tallybayes.core.schema import Schema
+from tallybayes.core.schema import Level, Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally
-from tallybayes.errors import SettingError
+from tallybayes.errors import LabelWarning, SettingError
 
 APART = (
     "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
     "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True (train --classical)"
 )
+
+
+def new_classes(known: Sequence[Level], given: Sequence[Level]) -> list[str]:
+    """A sentence on each class that a model does not know yet, with the one that may have been meant.
+
+    Examples
+    --------
+    >>> new_classes(("no", "yes"), ("Yes", "no"))
+    ["the label 'Yes' is new to the model; did you mean 'yes'?"]
+    """
+    meant = {_plain(label): label for label in known}
+    return [
+        f"the label {label!r} is new to the model"
+        + (f"; did you mean {meant[_plain(label)]!r}?" if _plain(label) in meant else "")
+        for label in given
+        if known and label not in known
+    ]
+
+
+def _plain(label: Level) -> str:
+    """A label without what is easily written in two ways."""
+    return str(label).strip().rstrip(".").casefold()
+
+
+def warn_of_twins(known: Sequence[Level], given: Sequence[Level]) -> None:
+    """Warn of new classes that are written almost as a known one."""
+    for sentence in new_classes(known, given):
+        if sentence.endswith("?"):
+            warnings.warn(f"{sentence} It is learned as a class of its own", LabelWarning, stacklevel=4)
 
 
 def merged(mine: Tally, my_settings: Settings, theirs: Tally, their_settings: Settings) -> tuple[Tally, Settings]:
@@ -30,6 +60,7 @@ def merged(mine: Tally, my_settings: Settings, theirs: Tally, their_settings: Se
     ours, others = float(mine.class_weight.sum()), float(theirs.class_weight.sum())
     share = others / (ours + others) if ours + others else 0.0
     settings = my_settings.joined(their_settings, share)
+    warn_of_twins(mine.schema.classes, theirs.schema.classes)
     return mine + theirs, replace(settings, calibration=None) if ours and others else settings
 
 
@@ -62,3 +93,12 @@ def selected(tally: Tally, families: Mapping[str, Family], names: Sequence[str])
         within = [j for j, c in enumerate(tally.blocks[name].columns) if columns[c].name in {*kept, *derived}]
         found[name] = for_columns(families[name], within)
     return smaller, found
+
+
+def uncorrected(tally: Tally, families: Mapping[str, Family]) -> tuple[Tally, dict[str, Family]]:
+    """The tally of the columns of the table, without pairs and blocks, and its families."""
+    kept = {name: family for name, family in families.items() if not family.is_correction}
+    gone = {c for name, block in tally.blocks.items() if name not in kept for c in block.columns}
+    if not gone:
+        return tally, kept
+    return tally.select([column.name for p, column in enumerate(tally.schema.columns) if p not in gone]), kept

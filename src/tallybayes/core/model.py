@@ -17,9 +17,10 @@ from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import quiet_log
-from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
-from tallybayes.core.merging import merged, selected
+from tallybayes.core.family import log_total
+from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
+from tallybayes.core.lineage import Lineage
+from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
@@ -98,12 +99,11 @@ class Model(ByValue):
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
-        given = self.settings.weights
-        columns = [self.schema.columns[c] for c in self.tally.blocks[block].columns]
-        weights = np.array([1.0 if given is None else given.columns.get(column.name, 1.0) for column in columns])
-        if given is None or columns[0].name not in given.words:
+        given, places = self.settings.weights, list(self.tally.blocks[block].columns)
+        weights, first = self.column_weights[places], self.schema.columns[places[0]]
+        if given is None or first.name not in given.words:
             return weights
-        words = given.words[columns[0].name].among(columns[0].levels or (), weights[0])
+        words = given.words[first.name].among(first.levels or (), weights[0])
         return words[self.words.known[block]] if block in self.words.known else words
 
     @property
@@ -133,12 +133,9 @@ class Model(ByValue):
 
     def without_refinement(self) -> Model:
         """Return the same columns and families without pairs, weights, offsets and calibration."""
-        families = {name: f for name, f in self.settings.families.items() if not f.is_correction}
-        gone = {c for name, block in self.tally.blocks.items() if name not in families for c in block.columns}
-        names = [column.name for p, column in enumerate(self.schema.columns) if p not in gone] if gone else []
-        tally = self.tally.select(names) if gone else self.tally
+        tally, families = uncorrected(self.tally, self.settings.families)
         settings = replace(self.settings, families=families, weights=None, offsets={}, calibration=None)
-        return replace(self, settings=settings, tally=tally)
+        return Model(settings, tally, replace(self.provenance.unmeasured(), lineage=self.lineage))
 
     @property
     def is_chosen(self) -> bool:
@@ -156,8 +153,9 @@ class Model(ByValue):
     def with_rows(self, counted: Tally, n_rows: int, *, decay: float = 1.0) -> Model:
         """The same with rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("learning more rows")
+        warn_of_twins(self.schema.classes, counted.schema.classes)
         past = self.tally if decay == 1.0 else self.tally * decay
-        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows))
+        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
@@ -167,16 +165,29 @@ class Model(ByValue):
     def without_rows(self, counted: Tally, n_rows: int) -> Model:
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
-        return replace(self, tally=self.tally - counted, provenance=self.provenance.plus(-n_rows)).trimmed()
+        provenance = self.provenance.plus(-n_rows, self.lineage.changed())
+        return replace(self, tally=self.tally - counted, provenance=provenance).trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows."""
+        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows.
+
+        Copies of one model that learned on share rows and do not add.
+        """
         if not isinstance(other, Model):
             return NotImplemented
-        for each in (self, other):
-            each.provenance.refuse_guesses("adding models")
+        provenance = self.provenance.joined(other.provenance, self.lineage.joined(other.lineage))
         tally, settings = merged(self.tally, self.settings, other.tally, other.settings)
-        return Model(settings, tally, self.provenance.joined(other.provenance))
+        return Model(settings, tally, provenance)
+
+    @property
+    def lineage(self) -> Lineage:
+        """The states that the model has been in."""
+        return Lineage.of(self.tally, self.provenance.lineage)
+
+    def since(self, base: Model) -> Model:
+        """Return the model of the rows that this one learned after it was the base: they add to other copies of it."""
+        provenance = self.provenance.plus(-base.provenance.rows, self.lineage.since(base.lineage)).unmeasured()
+        return replace(self, tally=self.tally - base.tally, provenance=provenance)
 
     def blank(self) -> Model:
         """Return a model that reads rows as this one does and has learned none: others can count for it."""
@@ -187,7 +198,7 @@ class Model(ByValue):
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
-        return Model(settings, tally, self.provenance.unmeasured())
+        return Model(settings, tally, replace(self.provenance.unmeasured(), lineage=self.lineage))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -240,15 +251,9 @@ class Model(ByValue):
         """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,), by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.log_evidence(batch, n_jobs)
-
-        def evidence(part: Batch, first: int) -> tuple[Array, int]:
-            joint = self._joint(part, first)
-            top = joint.max(axis=1)
-            shift = np.where(np.isneginf(top), 0.0, top)
-            total = quiet_log(np.exp(joint - shift[:, None]).sum(axis=1))
-            return total + shift + self.log_base(part), 0
-
-        return self._by_chunks(batch, n_jobs, evidence)
+        return self._by_chunks(
+            batch, n_jobs, lambda part, first: (log_total(self._joint(part, first)) + self.log_base(part), 0)
+        )
 
     def log_likelihood(self, batch: Rows, n_jobs: int | None = None) -> float:
         """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n), by the plain model of the columns."""
@@ -287,7 +292,7 @@ class Model(ByValue):
             if labels is None or labels.codes is None:
                 raise DataError("leave-one-out needs the label of each row")
             try:
-                own = self._own_prior_score_without(labels.codes, labels.weight)
+                own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
                 evidence = self.left_out.evidence(part, first)
             except RowError as error:
                 raise RowError(first + error.row) from None
@@ -295,12 +300,6 @@ class Model(ByValue):
             return self._calibrated(evidence), forbidden
 
         return self._by_chunks(batch, n_jobs, without)
-
-    def _own_prior_score_without(self, codes: NDArray[np.int32], weight: Array) -> Array:
-        """What the prior adds to the score (n,) of each row's own class without the row."""
-        learned = own_log_prior(self.tally.class_weight, self.settings.prior_alpha, codes, weight)
-        given = learned if self.settings.prior == "empirical" else self.log_prior[codes]
-        return self.settings.prior_score(given, learned)
 
     @cached_property
     def left_out(self) -> LeaveOneOut:

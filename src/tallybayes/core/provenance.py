@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.lineage import Lineage
 from tallybayes.errors import NotAvailableError
 
 
@@ -68,6 +69,8 @@ class Provenance:
         or unlearned later (`Evaluation.n_learned` shows how many there were), and goes with any other change.
     uncalibrated : Evaluation, optional
         The same without the calibration, where there is one.
+    lineage : Lineage, optional
+        The states that the model has been in, where it was changed after it was fitted.
     """
 
     target: str | None = None
@@ -84,6 +87,7 @@ class Provenance:
     options: Mapping[str, Any] | None = None
     evaluation: Evaluation | None = None
     uncalibrated: Evaluation | None = None
+    lineage: Lineage | None = field(default=None, compare=False)
 
     @property
     def guessed(self) -> bool:
@@ -103,13 +107,15 @@ class Provenance:
                 "rows depend on all the others; fit again instead"
             )
 
-    def plus(self, rows: int) -> Provenance:
+    def plus(self, rows: int, lineage: Lineage) -> Provenance:
         """The provenance of a model that learned so many more rows, or fewer."""
-        return replace(self, rows=max(self.rows + rows, 0))
+        return replace(self, rows=max(self.rows + rows, 0), lineage=lineage)
 
-    def joined(self, other: Provenance) -> Provenance:
+    def joined(self, other: Provenance, lineage: Lineage) -> Provenance:
         """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
-        total = self.plus(other.rows)
+        for each in (self, other):
+            each.refuse_guesses("adding models")
+        total = self.plus(other.rows, lineage)
         if self.rows and other.rows:
             return total.unmeasured()
         measured = other if other.rows else self

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.schema import Column, amount, plural
-from tallybayes.errors import SchemaError, UnlearnError
+from tallybayes.errors import NEVER_LEARNED, SchemaError, UnlearnError
 
-NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
 EPS = float(np.finfo(float).eps)
 SAFETY = 16.0  # times the rounding that is expected which is still taken for rounding
 ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural, positions
-from tallybayes.core.summaries import NEVER_LEARNED, Counts, Index, Summary, cell_grid, check_numbers, take_back
+from tallybayes.core.summaries import Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import CellError, DataError, SchemaError, UnlearnError
+from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError
 
 
 @dataclass(frozen=True, eq=False)

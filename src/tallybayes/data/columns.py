@@ -22,6 +22,7 @@ from tallybayes.data.inference import (
     with_missing_level,
 )
 from tallybayes.data.tables import Table, TableBatch, profile, read_table
+from tallybayes.data.truths import known_level
 from tallybayes.data.values import Values
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.families import FAMILIES, textbook_family
@@ -146,7 +147,7 @@ def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) ->
         if column.levels is None:
             return replace(column, whole=column.whole and values.storage != "number")
         known = set(column.levels)
-        new = tuple(level for level in values.distinct() if level not in known)
+        new = tuple(v for v in values.distinct() if v not in known and known_level(v, column.levels) not in known)
         if not new:
             return column
         levels = united(tuple(level for level in column.levels if level is not None), new)
@@ -220,7 +221,15 @@ def rows(model: Model, data: Any) -> TableBatch:
     """
     bag, provenance = [model.schema.columns[p].name for p in model.bag], model.provenance
     table = matched(read_table(data), model.schema, bag, provenance.named, False, provenance.target, "the model")
-    return TableBatch(model.schema, table, model.tally.places)
+    return with_warnings(TableBatch(model.schema, table, model.tally.places))
+
+
+def with_warnings(batch: TableBatch) -> TableBatch:
+    """Rows to be scored; warn of columns of which no value was ever seen. A single row may well have a new category."""
+    if batch.n_rows > 1:
+        for sentence in batch.unseen():
+            warnings.warn(sentence, ColumnWarning, stacklevel=5)
+    return batch
 
 
 def matched(

@@ -147,21 +147,22 @@ class File:
 
     def cast(self, types: Mapping[str, str]) -> File:
         """The same files with some columns read as other types; a value that does not fit is an error."""
-        of_csv = {name: kind for name, kind in types.items() if self.format == "csv" and kind != "BOOLEAN"}
+        of_csv = {name: kind for name, kind in types.items() if self.format == "csv"}
         file = _opened(self, self.whole, of_csv)
-        rest = ", ".join(f"{quoted(n)}::{kind} AS {quoted(n)}" for n, kind in types.items() if n not in of_csv)
-        if rest:
-            scan, start = (
-                f"(SELECT * REPLACE ({rest}) FROM {which})" for which in (file.scan, file.start or file.scan)
-            )
-            file = replace(file, scan=scan, start=start)
+        rest = {n: (f"{quoted(n)}::{kind}", kind) for n, kind in types.items() if n not in of_csv}
+        file = file.with_columns(rest) if rest else file
         return replace(file, types={**file.types, **types})
 
     def without(self, name: str, value: int) -> File:
         """The same files with a number of a column read as a missing value."""
-        kept = f"nullif({quoted(name)}, {value}) AS {quoted(name)}"
+        return self.with_columns({name: (f"nullif({quoted(name)}, {value})", self.types[name])})
+
+    def with_columns(self, columns: Mapping[str, tuple[str, str]]) -> File:
+        """The same files with some columns replaced by an expression of SQL, of a type."""
+        kept = ", ".join(f"{expression} AS {quoted(name)}" for name, (expression, _) in columns.items())
         scan, start = (f"(SELECT * REPLACE ({kept}) FROM {which})" for which in (self.scan, self.start or self.scan))
-        return replace(self, scan=scan, start=start)
+        types = {name: kind for name, (_, kind) in columns.items()}
+        return replace(self, scan=scan, start=start, types={**self.types, **types})
 
     def typed_by_all_rows(self) -> File:
         """The same files, with types that fit every row of them."""

@@ -10,6 +10,7 @@ from tallybayes.core.schema import Schema
 from tallybayes.data.columns import matched
 from tallybayes.data.files import File, TypeConflict
 from tallybayes.data.tables import Table
+from tallybayes.data.truths import spelled_in_sql
 from tallybayes.errors import DataError
 
 T = TypeVar("T")
@@ -40,9 +41,15 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
             wanted[name] = "DOUBLE"
         elif values and all(isinstance(level, str) for level in values) and storage != "text":
             wanted[name] = "VARCHAR"
-        elif values and all(isinstance(level, bool) for level in values) and storage != "boolean":
-            wanted[name] = "BOOLEAN"
     return file.cast(wanted) if wanted else file
+
+
+def spelled(file: Any, known: Schema) -> Any:
+    """The file with true and false written as the model knows them."""
+    columns = (c for c in known.columns if c.kind not in ("ignored", "text", "pair") and c.name in file.types)
+    found = {c.name: spelled_in_sql(c.name, c.levels, file.storage(c.name)) for c in columns}
+    changed = {name: each for name, each in found.items() if each is not None}
+    return file.with_columns(changed) if changed else file
 
 
 def check_columns(file: File, known: Schema, others: Collection[str | None]) -> None:

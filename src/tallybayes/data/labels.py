@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN, Array
 from tallybayes.core.schema import Level, in_order
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, UnknownLabelError
 
 SMALL_RANGE = 1 << 16  # integers this close together are looked up in a table
 SAMPLE = 1 << 12  # rows by which it is decided whether a column repeats a few objects
@@ -108,7 +108,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
         unknown = distinct(labels[codes == UNSEEN])
         near = difflib.get_close_matches(str(unknown[0]), [str(c) for c in classes], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise DataError(
+        raise UnknownLabelError(
             f"The target label(s) {unknown} in y do not exist in the initial classes {classes} (row {row}){hint}"
         )
     return codes

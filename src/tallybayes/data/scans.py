@@ -22,7 +22,7 @@ from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
 from tallybayes.data.inference import infer, kind_for
-from tallybayes.data.known import as_learned, check_columns, with_retyping
+from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
 from tallybayes.data.labels import encode_labels, objects, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
@@ -178,7 +178,7 @@ class FileSource:
 
     def _as_learned(self, file: Any, schema: Schema) -> Any:
         """The rows with the types that a model knows."""
-        return as_learned(file, schema, self.scan.target)
+        return spelled(as_learned(file, schema, self.scan.target), schema)
 
     # ------------------------------------------------------------------------------------------ rows
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import keys
-from tallybayes.core.batch import MISSING, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
+from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import Profile
 from tallybayes.data.labels import is_missing
+from tallybayes.data.truths import by_meaning
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.data.words import WORDS
 from tallybayes.errors import CellError, DataError
@@ -245,6 +246,30 @@ class TableBatch:
                 found |= {column.name: (float(known.min()), float(known.max()))} if len(known) else {}
         return found
 
+    def unseen(self) -> list[str]:
+        """A sentence on each category of which no value was ever seen: such a column would be lost in silence."""
+        coded = (
+            c for c in self.schema.columns if c.kind not in ("ignored", "text", "pair") and len(c.levels or ()) > 1
+        )
+        found = ((c, self._never_seen(c)) for c in coded if c.name in self.table.columns)
+        return [
+            f"no value of column {c.name!r} was seen in training, so it is no evidence: it holds "
+            f"{self.table.columns[c.name].value(row)!r}, the model knows {', '.join(map(repr, (c.levels or ())[:5]))}"
+            for c, row in found
+            if row is not None
+        ]
+
+    def _never_seen(self, column: Column) -> int | None:
+        """The first row that has a value, where no value is a level."""
+        row = None
+        for first in range(0, self.n_rows, TEXTS):  # mostly, the first few rows are enough
+            codes = self.codes(column, first, min(first + TEXTS, self.n_rows), {})
+            if (codes >= 0).any():
+                return None
+            if row is None and (codes == UNSEEN).any():
+                row = first + int(np.argmax(codes == UNSEEN))
+        return row
+
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [part for p in places for part in self.schema.columns[p].inputs]
         if columns and columns[0].kind == "text":
@@ -299,7 +324,8 @@ class TableBatch:
             bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
             return np.where(np.isnan(numbers), np.int32(MISSING), bins)
         try:
-            return self.table.columns[column.name].codes(first, last, column.levels or ())
+            values, levels = self.table.columns[column.name], column.levels or ()
+            return by_meaning(values.codes(first, last, levels), values, first, levels)
         except TypeError:
             raise DataError(
                 f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"

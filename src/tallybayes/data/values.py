@@ -342,8 +342,9 @@ def _in_arrow(series: Any) -> bool:
 
 def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
     """Levels of an enumeration in its order; a mere encoding of text declares none."""
-    if series.implementation.is_pandas_like():
-        return tuple(series.to_native().cat.categories.tolist())
+    if series.implementation.is_pandas_like():  # a dictionary of Arrow is a mere encoding
+        native = series.to_native()
+        return tuple(native.cat.categories.tolist()) if hasattr(native, "cat") else None
     if isinstance(series.dtype, nw.Enum):
         return tuple(series.dtype.categories)
     return None

@@ -1,21 +1,18 @@
-"""Write record batches as CSV, TSV, JSON lines or Parquet: to a file, whole or not at all, or the standard output."""
+"""Write record batches as CSV, TSV, JSON lines or Parquet: to a file, whole or not at all, or to a stream."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tallybayes.data.atomic import replacing
 from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY
 from tallybayes.data.sql import literal
+from tallybayes.data.streams import is_stream
 from tallybayes.errors import SettingError
 
 OPTIONS = {
@@ -26,14 +23,14 @@ OPTIONS = {
 
 
 def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:
-    """Write record batches to a file, whole or not at all, or to the standard output.
+    """Write record batches to a file, whole or not at all, or to a stream.
 
     Parameters
     ----------
     schema : pyarrow.Schema
     batches : iterator of pyarrow.RecordBatch
     out : path
-        "-" is the standard output.
+        "-" is the standard output; a device or a pipe is written to as it is.
     format : {"csv", "parquet", "json"}, optional
         Where the suffix does not imply it.
 
@@ -42,12 +39,10 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
     int
         Number of rows.
     """
-    if os.fspath(out) == "-":
-        with to_output() as path:
-            return _copied(schema, batches, path, OPTIONS[format or "csv"], "the standard output")
-    options = _options(out, format)
+    stream = is_stream(out)
+    options = _options(out, format, "csv" if stream else None)
     with replacing(out, durable=False) as temporary:
-        if options == OPTIONS["parquet"]:
+        if options == OPTIONS["parquet"] and not stream:
             return _as_parquet(schema, batches, str(temporary))
         return _copied(schema, batches, str(temporary), options, str(out))
 
@@ -113,37 +108,12 @@ def _copied(schema: Any, batches: Iterator[Any], path: str, options: str, name: 
     return written
 
 
-@contextmanager
-def to_output() -> Iterator[str]:
-    """A path whose content goes to the standard output: opening that by its own name would truncate it."""
-    if not os.path.isdir("/dev/fd"):  # Windows
-        with tempfile.TemporaryDirectory() as directory:
-            yield os.path.join(directory, "output")
-            with open(os.path.join(directory, "output"), "rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-        return
-    receiving, sending = os.pipe()
-
-    def pass_on() -> None:
-        with open(receiving, "rb", buffering=0) as pipe, suppress(BrokenPipeError):
-            shutil.copyfileobj(pipe, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-
-    thread = threading.Thread(target=pass_on, daemon=True)
-    thread.start()
-    try:
-        yield f"/dev/fd/{sending}"
-    finally:
-        os.close(sending)
-        thread.join()
-
-
-def _options(out: str | os.PathLike[str], format: str | None) -> str:
-    """DuckDB's options for a file of that name."""
+def _options(out: str | os.PathLike[str], format: str | None, usual: str | None) -> str:
+    """DuckDB's options for a file of that name; the usual format where neither the name nor anybody shows another."""
     path = Path(out)
     compressed = path.suffix.lower() in COMPRESSED
     suffix = (path.with_suffix("") if compressed else path).suffix.lower()
-    kind = format or FORMATS.get(suffix)
+    kind = format or FORMATS.get(suffix, usual)
     if kind not in OPTIONS:
         raise SettingError(f"predictions are written as .csv, .tsv, .parquet or .jsonl, not as {path.name!r}")
     tabbed = ", DELIMITER '\\t'" if suffix in (".tsv", ".tab") else ""

@@ -20,7 +20,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
 from tallybayes.data.labels import class_array
 from tallybayes.data.sources import Source
-from tallybayes.errors import SettingError
+from tallybayes.errors import SettingError, unlearning
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
@@ -116,7 +116,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
             If the rows were not learned; the estimator is then unchanged.
         """
         check_is_fitted(self)
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), unlearning():
             self.model_.provenance.refuse_guesses("unlearning")
             batch, before = self._labelled(X, y, sample_weight, learning=True), self.model_
             self._keep(before.unlearn(batch, self.n_jobs))

@@ -17,7 +17,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, united
 from tallybayes.core.settings import EvidenceWeights, Prior
 from tallybayes.core.tally import Tally
-from tallybayes.data.columns import grown, matched, split_target
+from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import source_of
 from tallybayes.data.sources import Source, TableSource
@@ -155,7 +155,8 @@ class TableNB(Fitted):
         found, codes = Target.coded(labels, classes)
         encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
         schema = Schema(columns, tuple(found.tolist()))
-        return TableBatch(schema, table, self.tally_.places, encoded)
+        batch = TableBatch(schema, table, self.tally_.places, encoded)
+        return batch if learning else with_warnings(batch)
 
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
@@ -165,7 +166,7 @@ class TableNB(Fitted):
                 f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
                 f"{type(self).__name__}."
             )
-        return TableBatch(self.schema_, self._matched(table), self.tally_.places)
+        return with_warnings(TableBatch(self.schema_, self._matched(table), self.tally_.places))
 
     def _matched(self, table: Table) -> Table:
         bag = [self.schema_.columns[p].name for p in self.model_.bag]
@@ -322,6 +323,23 @@ class TableNB(Fitted):
         """
         check_is_fitted(self)
         return self._like(self.model_.blank())
+
+    def since(self, base: Self) -> Self:
+        """Return the estimator of the rows that this one learned after it was a copy of the base.
+
+        Copies of one base that learned on share its rows: ``first + second.since(base)`` counts them once.
+
+        Parameters
+        ----------
+        base : estimator
+            What this one was before it learned on.
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        return self._like(self.model_.since(base.model_))
 
     def select(self, columns: Iterable[str]) -> Self:
         """Return the model of some columns only, uncalibrated; nothing is counted again.

@@ -46,14 +46,15 @@ def to_onnx(model: Model, missing_text: str = "", dtype: Literal["float64", "flo
         raise SettingError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
     scorer = Scorer.of(model)
     check_plain(scorer)
-    names = [column.name for column in model.schema.columns if column.is_evidence]
-    return Graph(scorer, missing_text, dtype).made(names)
+    columns = [column for column in model.schema.columns if column.is_evidence]
+    texts = [c.name for c in columns if _are_texts(c.levels)]  # even those that are no evidence: they are no numbers
+    return Graph(scorer, missing_text, dtype, texts).made([column.name for column in columns])
 
 
 class Graph:
     """The graph while it is put together; a string is the name of a tensor in it."""
 
-    def __init__(self, scorer: Scorer, missing_text: str, dtype: str) -> None:
+    def __init__(self, scorer: Scorer, missing_text: str, dtype: str, texts: Sequence[str] = ()) -> None:
         from onnx import TensorProto, helper, numpy_helper
 
         self.helper, self.from_array = helper, numpy_helper.from_array
@@ -63,7 +64,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.numbers: dict[str, str] = {}  # column → its tensor (n, 1)
-        self.text = {name for name, levels in _levels(scorer) if levels and all(isinstance(v, str) for v in levels)}
+        self.text = {*texts, *(name for name, levels in _levels(scorer) if _are_texts(levels))}
 
     # ------------------------------------------------------------------------------------------ small pieces
 
@@ -109,7 +110,7 @@ class Graph:
         """The model with these columns as inputs."""
         make = self.helper.make_tensor_value_info
         if self.text:
-            names = [name for name in names if name in self.scorer.columns]
+            names = [name for name in names if name in self.scorer.columns] or names[:1]  # for the number of rows
             kinds = {n: self.types["text"] if n in self.text else self.given for n in names}
             inputs = [make(name, kinds[name], [None, 1]) for name in names]
             self.numbers = {name: self.cast(name, "number") for name in names if name not in self.text}
@@ -370,6 +371,12 @@ class Graph:
 
     def _on_line(self, x: str, height: str, slope: str, start: str) -> str:
         return self.op("Add", height, self.op("Mul", slope, self.op("Sub", x, start)))
+
+
+def _are_texts(levels: Sequence[Level | None] | None) -> bool:
+    """Whether the levels of a column are texts; a missing value may be a level, too."""
+    known = [level for level in levels or () if level is not None]
+    return bool(known) and all(isinstance(level, str) for level in known)
 
 
 def _levels(scorer: Scorer) -> list[tuple[str, tuple[Level, ...]]]:

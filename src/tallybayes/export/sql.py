@@ -61,7 +61,8 @@ class Query:
         taken = [name.lower() for name in (*scorer.columns, *keep)]
         # What the steps call their columns must be no column of the table.
         self.own = next(own for own in (f"tb{n or ''}_" for n in count()) if not _begins(taken, own))
-        self.raw: dict[str, None] = {}  # columns that are compared as they are
+        # A column that is compared as it is → its name in the steps: SQLite knows no column "true" of a query.
+        self.raw: dict[str, str] = {}
         self.numbers: dict[str, str] = {}  # an expression of the first step, such as the number in a column → its name
         self.places: dict[str, str] = {}  # an expression of the second step → its name
         self.joins: list[tuple[str, str]] = []  # long lists of levels, and what they are compared with
@@ -76,12 +77,13 @@ class Query:
         outputs = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
         if taken := [name for name in self.keep if name in outputs]:
             raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
-        kept = [d.identifier(name) for name in self.keep]
+        kept = [f"{own}k{j}" for j, _ in enumerate(self.keep)]
         source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
-        compared = [d.identifier(name) for name in self.raw if name not in self.keep]
+        read = [*zip(self.keep, kept, strict=True), *self.raw.items()]
+        given = [f"{self._given(name)} AS {called}" for name, called in read]
         numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
         self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
-        self._step("rows", source, [*kept, *compared, *numbers])
+        self._step("rows", f"{source} AS {own}given", [*given, *numbers])
         coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
         joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
         self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
@@ -101,7 +103,8 @@ class Query:
         named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=False)]
         once = {f"{own}scored": d.once}  # few numbers a row, and dear
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
-        return f"WITH {steps}\nSELECT {', '.join([*kept, *named])}\nFROM {own}normalised\n"
+        first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
+        return f"WITH {steps}\nSELECT {', '.join([*first, *named])}\nFROM {own}normalised\n"
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
         chosen = ", ".join(columns) or f"1 AS {self.own}row"  # a query has a column, even where none is needed
@@ -113,9 +116,13 @@ class Query:
 
     # ------------------------------------------------------------------------------------------ from values to scores
 
+    def _given(self, column: str) -> str:
+        """A column of the table, with the name of that: SQLite takes a bare name that the table lacks for a text."""
+        return f"{self.own}given.{self.dialect.identifier(column)}"
+
     def _number(self, column: str) -> str:
         """The number in a column; what is not a number is none."""
-        x = f"CAST({self.dialect.identifier(column)} AS {self.dialect.double})"
+        x = f"CAST({self._given(column)} AS {self.dialect.double})"
         return f"CASE WHEN {self.dialect.nan.format(x=x)} THEN NULL ELSE {x} END" if self.dialect.nan else x
 
     def _x(self, column: str) -> str:
@@ -192,8 +199,7 @@ class Query:
         if levels and all(_is_number(level) for level in levels):
             x = self._x(column)  # a column of numbers may hold NaN
         else:
-            self.raw[column] = None
-            x = d.identifier(column)
+            x = self.raw.setdefault(column, f"{own}c{len(self.raw)}")
             x = f"CAST({x} AS {d.string})" if all(isinstance(level, str) for level in levels) else x
         cells = [d.literal(level) for level in levels]
         if len(levels) > d.few:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +17,10 @@ from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
 from tallybayes.data.known import as_learned, check_columns, with_retyping
 from tallybayes.data.progress import Progress
+from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.explain import Evidence, shown, strongest
 
 CELLS = 4_000_000  # contributions that are held at a time
@@ -93,9 +95,9 @@ def _stream(
     schema = pa.schema([*kept, *prediction_fields(model, output)])
 
     def batches() -> Iterator[Any]:
-        done = 0
+        done, told = 0, set[str]()
         for batch in file.batches(wanted):
-            yield with_predictions(model, batch, output, schema)
+            yield with_predictions(model, batch, output, schema, told)
             done += batch.num_rows
             if progress is not None:
                 progress(done)
@@ -114,14 +116,20 @@ def prediction_fields(model: Model, output: PredictionColumns) -> list[Any]:
     return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
 
 
-def with_predictions(model: Model, batch: Any, output: PredictionColumns, schema: Any) -> Any:
-    """A record batch with the predictions beside its rows."""
+def with_predictions(
+    model: Model, batch: Any, output: PredictionColumns, schema: Any, told: set[str] | None = None
+) -> Any:
+    """A record batch with the predictions beside its rows; what was ``told`` is not warned of again."""
     import pyarrow as pa
 
     from tallybayes.data import arrow
 
     places = model.tally.places
     rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
+    for sentence in rows.unseen():
+        if told is not None and sentence not in told:
+            told.add(sentence)
+            warnings.warn(sentence, ColumnWarning, stacklevel=2)
     columns = _columns(model, rows, output, arrow.labels(model.schema.classes))
     return pa.RecordBatch.from_arrays([*(batch.columns if output.beside else []), *columns], schema=schema)
 
@@ -192,7 +200,8 @@ def predict_file(
     source : path
         The rows: CSV, Parquet, JSON lines or Arrow.
     out : path
-        CSV, Parquet or JSON lines, by its suffix, which may also be that of a compression; "-" is the standard output.
+        CSV, Parquet or JSON lines, by its suffix, which may also be that of a compression; "-" is the standard
+        output; a device or a pipe is written to as it is, as CSV unless a format is given.
     output : PredictionColumns, optional
         Which columns to write.
     format : {"csv", "parquet", "json"}, optional
@@ -211,4 +220,4 @@ def predict_file(
         return write_batches(schema, batches, out, format)
 
     file = open_file(source)
-    return write(file.typed_by_all_rows()) if os.fspath(out) == "-" else with_retyping(file, write)
+    return write(file.typed_by_all_rows()) if is_stream(out) else with_retyping(file, write)

@@ -1,28 +1,20 @@
 """The filter's file: an ordinary model file that one process changes at a time.
 
-Readers need no lock, since a file is replaced as a whole. A process that changes it holds a lock on the file beside it
-from before it is read until it is replaced, so that two deliveries at once lose nothing.
+A process that changes it holds its lock from before it is read until it is replaced, so that two deliveries at once
+lose nothing.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from tallybayes import storage
 from tallybayes.core.model import Model
-from tallybayes.errors import DataError, TallybayesError
+from tallybayes.errors import DataError
 from tallybayes.mail import filter as mail
-
-WAIT = 30.0  # seconds that a lock is waited for
-PAUSE = 0.01  # seconds between two tries
-
-
-class LockedError(TallybayesError):
-    """Another process has held the database for too long."""
+from tallybayes.storage.lock import WAIT, locked
 
 
 def default_path() -> Path:
@@ -51,6 +43,7 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 def create(model: Model, path: str | os.PathLike[str], wait: float = WAIT) -> None:
     """Write a filter; an existing file is replaced."""
+    _make_directory(path)
     with locked(path, wait):
         storage.write(model, path)
 
@@ -83,43 +76,12 @@ def update(path: str | os.PathLike[str], change: Callable[[Model], Model], wait:
     >>> update(path, lambda model: mail.learn(model, ["free\\nmoney"], "spam"))
     Model(clues:message; Tally(1 row; ham: 0, spam: 1; 1 column))
     """
+    _make_directory(path)
     with locked(path, wait):
         changed = change(read(path) if os.path.exists(path) else mail.empty())
         storage.write(changed, path)
     return changed
 
 
-@contextmanager
-def locked(path: str | os.PathLike[str], wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of a file; it is released even if the process is killed."""
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        until = time.monotonic() + wait
-        while not _try_lock(handle):
-            if time.monotonic() >= until:
-                raise LockedError(
-                    f"another process has held {os.fspath(path)} for {wait:g} seconds; nothing was changed: try again, "
-                    "or wait longer with --wait"
-                )
-            time.sleep(PAUSE)
-        yield
-    finally:
-        os.close(handle)  # releases the lock
-
-
-def _try_lock(handle: int) -> bool:
-    """Try to take the lock; return whether it was free."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def _make_directory(path: str | os.PathLike[str]) -> None:
+    Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)

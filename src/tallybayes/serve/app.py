@@ -16,6 +16,7 @@ from tallybayes.serve.describe import with_names
 from tallybayes.serve.guard import LOOPBACK, Guard
 from tallybayes.serve.routes import ROUTES, Handlers
 from tallybayes.serve.store import Store
+from tallybayes.storage.lock import LockedError
 
 MOST_COLUMNS = 200  # that the description of the API names
 
@@ -104,5 +105,6 @@ def add_routes(app: FastAPI, handlers: Handlers) -> None:
 
 
 async def refusal(_: Request, error: Exception) -> Response:
-    """An error of the library in its own words: 409 where rows were never learned, 422 otherwise."""
-    return as_json({"detail": " ".join(str(error).split())}, 409 if isinstance(error, UnlearnError) else 422)
+    """An error of the library in its own words: 409 where rows were never learned, 503 while others change the file."""
+    status = 409 if isinstance(error, UnlearnError) else 503 if isinstance(error, LockedError) else 422
+    return as_json({"detail": " ".join(str(error).split())}, status)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core.merging import new_classes
 from tallybayes.core.model import Model
 from tallybayes.data.tables import Table
-from tallybayes.errors import DataError, TallybayesError, UnlearnError
+from tallybayes.errors import DataError, TallybayesError, UnlearnError, unlearning
 from tallybayes.inspection.evaluate import are_learned, evaluated
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
@@ -57,15 +58,18 @@ def columns(model: Model) -> list[dict[str, Any]]:
 def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """The likeliest class and the probabilities, of one row or of many."""
     table, single = table_of(body, max_rows)
-    posterior, classes = model.posterior(batch_of(model, table)), model.schema.classes
+    batch, classes = batch_of(model, table), model.schema.classes
+    posterior, unseen = model.posterior(batch), batch.unseen()
+    warned = {"warnings": unseen} if unseen else {}
     best = posterior.argmax(axis=1).tolist()
     if single:
         probabilities = dict(zip(map(str, classes), posterior[0].tolist(), strict=True))
-        return {"prediction": classes[best[0]], "probabilities": probabilities}
+        return {"prediction": classes[best[0]], "probabilities": probabilities, **warned}
     return {
         "classes": list(classes),
         "predictions": [classes[k] for k in best],
         "probabilities": np.ascontiguousarray(posterior),
+        **warned,
     }
 
 
@@ -109,13 +113,16 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
 
 def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that has also learned the rows."""
-    changed = model.learn(labelled_of(model, table, body, new_levels=True, new_classes=True))
-    return changed, {"rows": table.n_rows, "tally": repr(changed.tally)}
+    batch = labelled_of(model, table, body, new_levels=True, new_classes=True)
+    new = new_classes(model.schema.classes, batch.schema.classes)
+    changed = model.learn(batch)
+    return changed, {"rows": table.n_rows, "tally": repr(changed.tally)} | ({"warnings": new} if new else {})
 
 
 def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
-    batch = labelled_of(model, table, body, new_levels=True)
+    with unlearning():
+        batch = labelled_of(model, table, body, new_levels=True)
     changed = model.unlearn(batch)
     if not changed.tally.class_weight.any():
         raise UnlearnError("nothing would be left of the model")

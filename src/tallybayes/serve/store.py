@@ -15,6 +15,7 @@ from tallybayes import report, storage
 from tallybayes.core.model import Model
 from tallybayes.errors import ModelFileError, SettingError
 from tallybayes.storage import Saved
+from tallybayes.storage.lock import locked
 
 LOG = logging.getLogger("tallybayes.serve")
 CHECK = 0.5  # seconds between two checks whether a file has changed
@@ -80,7 +81,7 @@ class Entry:
 
     def change(self, work: Callable[[Model], tuple[Model, Any]]) -> Any:
         """Replace the model by the one that the work returns: one change at a time, on the disk before it is served."""
-        with self.lock:
+        with locked(self.path), self.lock:  # in this order: who only reads does not wait for other processes
             try:
                 stamp = _stamp(self.path)
             except OSError:

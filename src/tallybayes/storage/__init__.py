@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallybayes import __version__
 from tallybayes.core import calibration
 from tallybayes.core.evaluation import Bin, CalibrationReport, Evaluation, Interval
+from tallybayes.core.lineage import Lineage
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.provenance import Provenance, Steps
@@ -37,6 +38,7 @@ from tallybayes.families.zero_inflated import Spiked
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.learning.options import EM, Options, check_values
 from tallybayes.storage import legacy
+from tallybayes.storage.lock import locked
 from tallybayes.storage.records import Decoder, Encoder
 
 VERSION = 2
@@ -53,7 +55,7 @@ DTYPES: dict[str, Any] = {
 RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        *(Model, Provenance, Steps, Settings, EvidenceWeights, WordWeights, Offset, EM, legacy.Plan),
+        *(Model, Provenance, Lineage, Steps, Settings, EvidenceWeights, WordWeights, Offset, EM, legacy.Plan),
         *(Tally, Block, Counts, Moments, Spiked, Scatter),
         *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
         *FAMILIES.values(),
@@ -84,7 +86,7 @@ RECORDS["Saved"] = Saved
 
 
 def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | None = None) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file, whole or not at all, while nobody else changes it.
 
     Parameters
     ----------
@@ -109,6 +111,9 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     if isinstance(model, Tally):
         tally = model.without("block")
         model = Model(default_settings(tally), tally)
+    if kind := model.provenance.labels:  # rows that were learned since may have longer labels, or labels of other types
+        kind = class_array(model.schema.classes, kind).dtype.str
+        model = replace(model, provenance=replace(model.provenance, labels=kind))
     encode = Encoder(RECORDS)
     content = {
         "version": VERSION,
@@ -121,7 +126,7 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     if len(header) > MOST_HEADER // 2:  # quotes take two bytes in there
         raise SettingError("the columns have too many levels for a model file; leave out columns of names and codes")
     data = save(encode.arrays, metadata={FORMAT: header})  # one key: the container does not keep the order of several
-    with replacing(path) as temporary:
+    with locked(path), replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
