@@ -59,7 +59,8 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
-    model, unseen = found
+    model: Model = found[0]
+    unseen: Unseen | None = found[1]
     if options.weights == "words" and model.texts:
         for block in model.texts:
             model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
