@@ -43,7 +43,7 @@ for name, amount in zip(model.schema_.names, said[0] - said[1], strict=True):
 print("\n3,000 parts that were not learned:\n")
 models = {
     "textbook": NaiveBayes(classical=True),
-    "weighted": NaiveBayes(pairs=0),
+    "weighted": NaiveBayes(max_pairs=0),
     "weighted, pairs": NaiveBayes(),
 }
 print(f"{'':16} {'accuracy':>8} {'log loss':>9} {'ECE':>7}")

@@ -28,7 +28,7 @@ if __name__ == "__main__":
     found: dict[bool, list[float]] = {True: [], False: []}
     for n in numbers:
         for classical in (True, False):
-            model = NaiveBayes(classical=classical, pairs=0).fit(copies(reading, n), label)
+            model = NaiveBayes(classical=classical, max_pairs=0).fit(copies(reading, n), label)
             found[classical].append(float(model.evaluate(copies(reading, n), label).log_loss))
             if n in (1, 2, 4) and (classical or n == 4):
                 name = f"textbook, {n} cop{'y' if n == 1 else 'ies'}" if classical else "weighted, 4 copies"

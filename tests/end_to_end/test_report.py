@@ -25,7 +25,7 @@ SCRIPT = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 
 def penguins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NaiveBayes]:
     table = datasets.penguins()
     species = table.pop("species")
-    model = NaiveBayes(numeric="gaussian", pairs=0).fit(table, species)
+    model = NaiveBayes(numeric="gaussian", max_pairs=0).fit(table, species)
     path = tmp_path_factory.mktemp("report") / "penguins.html"
     model.report(path, (table, species), title="Penguins", target="species")
     return path, model

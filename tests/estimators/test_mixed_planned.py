@@ -100,7 +100,7 @@ def test_an_explanation_adds_up_to_the_log_odds(row: int) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("params", [{}, {"pairs": 0, "weights": None}, {"prior": "uniform"}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"max_pairs": 0, "weights": None}, {"prior": "uniform"}], ids=str)
 def test_leave_one_out_is_unlearning_the_row(params: dict[str, Any], weighted: bool) -> None:
     # Bins that were merged are kept as all rows want them, so there are none here.
     x, y = table()
@@ -214,7 +214,7 @@ def test_models_fitted_apart_meet_in_the_bins_of_values_that_both_have() -> None
 
     x, y = in_tenths(3000)
     halves = [range(1500), range(1500, 3000)]
-    settings: dict[str, Any] = {"numeric": "kernel", "pairs": 0, "weights": "learn"}
+    settings: dict[str, Any] = {"numeric": "kernel", "max_pairs": 0, "weights": "learn"}
     north, south = (NaiveBayes(**settings).fit(part(x, rows), [y[i] for i in rows]) for rows in halves)
     both, whole = north + south, NaiveBayes(**settings).fit(x, y)
     column = both.schema_.columns[both.schema_.names.index("comb")]
@@ -288,7 +288,7 @@ def test_a_pickled_model_answers_alike() -> None:
 
 
 def test_a_clone_has_the_settings_and_learns_alike() -> None:
-    model, x, y = fitted(pairs=3, weights="learn", numeric="kernel")
+    model, x, y = fitted(max_pairs=3, weights="learn", numeric="kernel")
     copy = clone(model)
     assert not hasattr(copy, "model_")
     assert copy.get_params() == model.get_params()
@@ -296,7 +296,7 @@ def test_a_clone_has_the_settings_and_learns_alike() -> None:
 
 
 def test_a_tally_is_read_by_the_families_it_was_counted_by() -> None:
-    model, x, _ = fitted(weights=None, pairs=0, family={"spent": "zero_inflated"})
+    model, x, _ = fitted(weights=None, max_pairs=0, family={"spent": "zero_inflated"})
     again = NaiveBayes.from_tally(model.tally_)
     place = model.schema_.names.index("spent")
     assert_allclose(again.contributions(x)[:, :, place], model.contributions(x)[:, :, place])
@@ -336,7 +336,7 @@ def test_an_unseen_level_says_nothing() -> None:
 
 def test_a_number_beyond_all_learned_ones_is_in_the_outer_bin() -> None:
     x, y = table()
-    model = NaiveBayes(numeric="kernel", pairs=0).fit({"comb": x["comb"]}, y)
+    model = NaiveBayes(numeric="kernel", max_pairs=0).fit({"comb": x["comb"]}, y)
     known = [v for v in x["comb"] if v is not None]
     far, edge = ({"comb": values} for values in ([-1e30, 1e30], [min(known), max(known)]))
     assert_array_equal(model.predict_proba(far), model.predict_proba(edge))

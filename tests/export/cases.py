@@ -135,7 +135,7 @@ CASES = {
     "offsets": offsets,
     "planned": lambda: mixed(),
     "planned, two classes": lambda: mixed(n_classes=2),
-    "planned, holes are levels": lambda: mixed(missing="level", pairs=2),
+    "planned, holes are levels": lambda: mixed(missing="level", max_pairs=2),
     "planned, temperature": lambda: mixed(calibration="temperature"),
     "planned, isotonic": lambda: mixed(calibration="isotonic"),
     "planned, isotonic, two classes": lambda: mixed(n_classes=2, calibration="isotonic"),

@@ -53,7 +53,7 @@ def test_the_summary_names_the_corrected_columns():
 
 
 def test_points_of_a_nomogram_include_offsets():
-    estimator = NaiveBayes(numeric="binned", classical=False, pairs=0).fit(datasets.penguins(), target="species")
+    estimator = NaiveBayes(numeric="binned", classical=False, max_pairs=0).fit(datasets.penguins(), target="species")
     model = with_offsets(estimator.model_, seed=2)
     chart = nomogram(model, "Gentoo", "Adelie", most=20)
     a, b = (model.schema.classes.index(label) for label in ("Gentoo", "Adelie"))

@@ -48,7 +48,7 @@ def test_a_level_that_was_never_learned_is_marked() -> None:
 def test_factors_are_written_as_they_are_worked_out() -> None:
     """What is shown can be typed into a calculator: the logarithm that is normal, and the power of the whole ratio."""
     table = {"size": [1.0, 1.5, 2.0, 30.0, 50.0, 90.0] * 9, "side": ["l", "r", "l", "l", "r", "r"] * 9}
-    model = NaiveBayes(family={"size": "lognormal"}, pairs=0).fit(
+    model = NaiveBayes(family={"size": "lognormal"}, max_pairs=0).fit(
         table, ["small", "small", "small", "big", "big", "big"] * 9
     )
     row = {"size": 2.0, "side": "l"}

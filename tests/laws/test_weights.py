@@ -74,7 +74,7 @@ def test_a_weight_of_zero_is_no_row() -> None:
     np.testing.assert_allclose(weighted.predict_proba(frame), repeated.predict_proba(frame), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"classical": True}, {"weights": None, "pairs": 0}, {}], ids=str)
+@pytest.mark.parametrize("options", [{"classical": True}, {"weights": None, "max_pairs": 0}, {}], ids=str)
 @pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
 def test_a_text_of_weight_zero_brings_no_words(form: str, options: dict[str, Any], tmp_path: Path) -> None:
     texts = ["win cash now", "lunch at noon", "words of no weight", "cash prize"] * 30
@@ -93,7 +93,7 @@ def test_a_text_of_weight_zero_brings_no_words(form: str, options: dict[str, Any
 @pytest.mark.parametrize("seed", range(3))
 def test_what_the_default_counts_is_weighted_exactly(seed: int) -> None:
     frame, times = mixed(300, seed)
-    weighted, repeated = both(frame, times, numeric="gaussian", weights=None, pairs=0)
+    weighted, repeated = both(frame, times, numeric="gaussian", weights=None, max_pairs=0)
     assert_same_tally(weighted.tally_, repeated.tally_)
 
 

@@ -25,7 +25,7 @@ SPIKE = RNG.random(N) < 0.3
 
 def chosen(values, y=Y, **params):
     """The family that a column alone is given."""
-    model = NaiveBayes(pairs=0, weights=None, **params).fit({"x": values}, y)
+    model = NaiveBayes(max_pairs=0, weights=None, **params).fit({"x": values}, y)
     return next(iter(model.model_.settings.families.values())), model.schema_.columns[0]
 
 
@@ -68,7 +68,7 @@ def test_a_family_of_one_column_can_be_given_beside_any_that_are_chosen():
     comb = (RNG.random(N) + RNG.integers(0, 3, N) * 2 + Y) % 6
     x = {"a": RNG.normal(Y), "b": comb, "c": RNG.lognormal(Y)}
     for name in ("binned", "kernel", "gaussian", "exponential"):
-        model = NaiveBayes(family={"c": name}, pairs=0).fit(x, Y)
+        model = NaiveBayes(family={"c": name}, max_pairs=0).fit(x, Y)
         place = model.schema_.names.index("c")
         assert place in model.tally_.blocks[name].columns
         assert np.isfinite(model.predict_log_proba(x)).all()

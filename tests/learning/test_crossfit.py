@@ -110,6 +110,6 @@ def test_few_rows_and_rare_classes_are_learned(labels) -> None:
 
 def test_weights_that_were_asked_for_are_kept_as_they_are() -> None:
     X, y = noise(80, 3, 5)
-    model = NaiveBayes(weights="learn", pairs=0).fit(X, y)
+    model = NaiveBayes(weights="learn", max_pairs=0).fit(X, y)
     assert set(model.model_.settings.weights.columns) == {"c0", "c1", "c2"}
     assert not any(column.kind == "block" for column in model.model_.schema.columns)

@@ -127,7 +127,7 @@ def test_a_class_of_one_row_a_text_and_a_level_of_one_row() -> None:
     [
         {"alpha": "auto"},
         {"pairs": [("island", "sex")]},
-        {"weights": None, "pairs": 0},
+        {"weights": None, "max_pairs": 0},
         {"numeric": "binned", "missing": "level"},
         {"prior": {"Adelie": 0.2, "Chinstrap": 0.4, "Gentoo": 0.4}},
         {"alpha": {"island": 0.5}, "kind": {"year": "category"}},

@@ -153,8 +153,8 @@ def test_true_zeros_leave_no_weights_and_say_why():
 def test_a_row_of_weight_two_counts_as_two_rows():
     x, y = table()
     weight = 1 + np.arange(200) % 2
-    weighted = NaiveBayes(pairs=0, numeric="gaussian", weights="learn").fit(x, y, weight)
-    repeated = NaiveBayes(pairs=0, numeric="gaussian").fit(
+    weighted = NaiveBayes(max_pairs=0, numeric="gaussian", weights="learn").fit(x, y, weight)
+    repeated = NaiveBayes(max_pairs=0, numeric="gaussian").fit(
         {n: np.repeat(v, weight) for n, v in x.items()}, np.repeat(y, weight)
     )
     for name in ("gaussian", "hierarchical"):
@@ -167,8 +167,8 @@ def test_rows_of_weight_zero_say_nothing():
     x, y = table(400)
     kept = np.arange(400) < 200
     wrong = np.where(kept, y, 1 - y)
-    some = NaiveBayes(numeric="gaussian", pairs=0).fit(x, wrong, kept.astype(float))
-    alone = NaiveBayes(numeric="gaussian", pairs=0).fit({n: v[:200] for n, v in x.items()}, y[:200])
+    some = NaiveBayes(numeric="gaussian", max_pairs=0).fit(x, wrong, kept.astype(float))
+    alone = NaiveBayes(numeric="gaussian", max_pairs=0).fit({n: v[:200] for n, v in x.items()}, y[:200])
     assert_allclose(some.tally_.class_weight, alone.tally_.class_weight)
     assert some.score(x, y) == pytest.approx(alone.score(x, y), abs=0.03)
 

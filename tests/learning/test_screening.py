@@ -46,7 +46,7 @@ def test_xor_is_solved_by_a_pair():
     assert pairs_of(model) == ["a together with b"]
     assert model.weights_.columns["a together with b"] > 0.5
     assert model.score(x, y) > 0.93
-    assert NaiveBayes(pairs=0).fit(x, y).score(x, y) < 0.65
+    assert NaiveBayes(max_pairs=0).fit(x, y).score(x, y) < 0.65
     reason = model.schema_.columns[-1].reason
     assert reason.startswith("together they gain")
     assert "leave-one-out" in reason
@@ -214,10 +214,10 @@ def test_the_words_between_two_columns_are_in_no_name():
         names.append(pair_column(Column("a", "category", ()), Column("b", "category", ()), words).name)
 
 
-@pytest.mark.parametrize("pairs", [0, [], ()])
-def test_no_pairs_are_none(pairs):
+@pytest.mark.parametrize("none", [{"max_pairs": 0}, {"pairs": []}, {"pairs": ()}], ids=str)
+def test_no_pairs_are_none(none):
     _, y, x = xor()
-    assert pairs_of(NaiveBayes(pairs=pairs).fit(x, y)) == []
+    assert pairs_of(NaiveBayes(**none).fit(x, y)) == []
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])

@@ -196,9 +196,9 @@ def table(n=600, seed=0):
 @pytest.mark.parametrize("copies", [2, 4])
 def test_copies_of_a_column_share_one_weight(copies):
     _, y, x = table()
-    single = NaiveBayes(pairs=0, weights="learn").fit(x, y)
+    single = NaiveBayes(max_pairs=0, weights="learn").fit(x, y)
     twins = {**x, **{f"a{i}": x["a"] for i in range(1, copies)}}
-    model = NaiveBayes(pairs=0).fit(twins, y)
+    model = NaiveBayes(max_pairs=0).fit(twins, y)
     shares = [model.weights_.columns[name] for name in twins if name.startswith("a")]
     assert_allclose(shares, np.full(copies, single.weights_.columns["a"] / copies), rtol=0.1)
     assert sum(shares) == pytest.approx(1.0, abs=0.2)  # how far from one depends on the folds
@@ -222,7 +222,7 @@ def test_columns_of_noise_do_not_hurt():
 def test_weights_that_would_not_help_are_left_out():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
-    model = NaiveBayes(numeric="gaussian", pairs=0).fit({"a": rng.normal(y), "b": rng.normal(y)}, y)
+    model = NaiveBayes(numeric="gaussian", max_pairs=0).fit({"a": rng.normal(y), "b": rng.normal(y)}, y)
     assert model.weights_ is None
     assert "weights would not improve leave-one-out log loss: none" in model.model_.provenance.notes
 
@@ -230,12 +230,12 @@ def test_weights_that_would_not_help_are_left_out():
 def test_a_document_has_one_weight():
     rng, y, x = table()
     words = {f"w{i}": rng.poisson(1 + (i + 1) * y) for i in range(3)}
-    model = NaiveBayes(family=dict.fromkeys(words, "multinomial"), weights="learn", pairs=0).fit({**x, **words}, y)
+    model = NaiveBayes(family=dict.fromkeys(words, "multinomial"), weights="learn", max_pairs=0).fit({**x, **words}, y)
     assert len({model.weights_.columns[name] for name in words}) == 1
     assert model.weights_.columns["w0"] != 1.0
 
 
 def test_the_posterior_of_learned_weights_is_normalised():
     _, y, x = table()
-    model = NaiveBayes(weights="learn", pairs=0).fit({**x, "a2": x["a"]}, y)
+    model = NaiveBayes(weights="learn", max_pairs=0).fit({**x, "a2": x["a"]}, y)
     assert_allclose(logsumexp(model.predict_log_proba({**x, "a2": x["a"]}), axis=1), 0.0, atol=1e-12)

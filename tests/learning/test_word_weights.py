@@ -132,7 +132,7 @@ def test_a_word_learned_later_weighs_what_the_text_weighs():
 def test_words_beside_other_columns():
     texts, y = reviews(150)
     table = {"review": texts, "stars": np.where(y == "good", 4.0, 2.0) + RNG.normal(size=150)}
-    model = NaiveBayes(weights="words", pairs=0, kind={"review": "text"}).fit(table, y)
+    model = NaiveBayes(weights="words", max_pairs=0, kind={"review": "text"}).fit(table, y)
     assert "review" in model.weights_.words
     batch = model._rows(table)
     added = model.model_.contributions(batch).sum(axis=2) + model.model_.prior_score

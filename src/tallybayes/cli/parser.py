@@ -120,6 +120,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
+    parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
     parser.add_argument("--prior", default="empirical", help="empirical, uniform, or label=p,label=p,… (empirical)")
     parser.add_argument(
         "--calibration", choices=["temperature", "isotonic"], help="calibrate the probabilities on held-out scores"

@@ -57,6 +57,7 @@ def _options(options: argparse.Namespace) -> Options:
         prior=_prior(options.prior),
         calibration=options.calibration,
         classical=options.classical,
+        max_pairs=options.max_pairs,
         unlabelled=options.unlabelled,
     )
     check_values(vars(asked))

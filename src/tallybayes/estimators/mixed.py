@@ -56,12 +56,14 @@ class NaiveBayes(TableNB):
         "lognormal" or "exponential"; "auto" takes for each column the one that predicts the classes best, by
         leave-one-out, and `schema_` shows it.
     weights : {"auto", "learn", "words"}, optional, default="auto"
-        Learn a weight for each column's evidence, so that redundant columns are not counted twice; "auto"
-        keeps the weights only if leave-one-out improves beyond noise, "words" also learns one for each word of a text;
+        Learn a weight for each column's evidence, so that redundant columns are not counted twice. "auto" trusts
+        weights, pairs, numbers taken together and corrections as far as rows that they were not learned from confirm
+        them; "learn" takes weights and pairs as they are learned; "words" also learns a weight for each word of a text;
         None gives every column the weight one.
-    pairs : {"auto"}, int or list of pairs of columns, default="auto"
-        Columns that are also taken together, two at a time: those that improve leave-one-out, at most so many of
-        them (0 for none), or the given ones.
+    pairs : {"auto"} or list of pairs of columns, default="auto"
+        Columns that are also taken together, two at a time: those that are found to say more so, or the given ones.
+    max_pairs : int, optional
+        How many pairs may be found: 0 for none, at most two for each column by default.
     classical : bool, default=False
         The textbook model: Gaussian numbers, Laplace smoothing, no weights, no pairs.
     var_smoothing : float, default=1e-9
@@ -148,6 +150,7 @@ class NaiveBayes(TableNB):
         numeric: str = "auto",
         weights: Weights = "auto",
         pairs: Pairs = "auto",
+        max_pairs: int | None = None,
         classical: bool = False,
         var_smoothing: float = 1e-9,
         variance: Literal["class", "shared"] = "class",
@@ -171,6 +174,7 @@ class NaiveBayes(TableNB):
         self.numeric = numeric
         self.weights = weights
         self.pairs = pairs
+        self.max_pairs = max_pairs
         self.classical = classical
         self.var_smoothing = var_smoothing
         self.variance = variance
@@ -255,7 +259,7 @@ class NaiveBayes(TableNB):
         estimator
         """
         check_is_fitted(self)
-        return self._like(self.model_.without_refinement(), weights=None, pairs=0, calibration=None)
+        return self._like(self.model_.without_refinement(), weights=None, max_pairs=0, calibration=None)
 
     @property
     def alpha_(self) -> float:

@@ -217,7 +217,7 @@ class TextNB(TableNB):
             alpha=None if self.alpha is None else float(self.alpha),
             idf=bool(self.idf),
             weights=self.weights,
-            pairs=0,
+            max_pairs=0,
             prior=self.prior,
             prior_alpha=float(self.prior_alpha),
             unlabelled=self.unlabelled,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Alpha = float | Mapping[str, float] | Literal["auto"] | None
 Missing = Literal["ignore", "level"]
-Pairs = Literal["auto"] | int | Sequence[tuple[str, str]]
+Pairs = Literal["auto"] | Sequence[tuple[str, str]]
 Unlabelled = Literal["error", "ignore", "em"]
 Weights = Literal["auto", "learn", "words"] | None
 
@@ -94,6 +94,7 @@ class Options:
     numeric: str = "auto"
     weights: Weights = "auto"
     pairs: Pairs = "auto"
+    max_pairs: int | None = None
     classical: bool = False
     var_smoothing: float = 1e-9
     variance: Literal["class", "shared"] = "class"
@@ -133,14 +134,14 @@ class Options:
     @property
     def given_pairs(self) -> Sequence[tuple[str, str]] | None:
         """The pairs by name; None where they are to be found."""
-        return None if isinstance(self.pairs, (str, int)) else self.pairs
+        return None if isinstance(self.pairs, str) else self.pairs
 
     @property
     def most_pairs(self) -> int:
         """How many pairs there may be."""
-        if isinstance(self.pairs, int):
-            return self.pairs
-        return MOST_PAIRS if self.given_pairs is None else len(self.given_pairs)
+        if self.given_pairs is not None:
+            return len(self.given_pairs)
+        return MOST_PAIRS if self.max_pairs is None else self.max_pairs
 
     def given_alpha(self, column: str) -> float | None:
         """The pseudocount that was given for a column; None where it is the usual one, or to be chosen."""
@@ -187,10 +188,12 @@ def _or_mapping(what: str, holds: Callable[[Any], bool]) -> tuple[str, Callable[
     return f"{what}, or a mapping", lambda value: isinstance(value, Mapping) or holds(value)
 
 
-def _pairs(value: Any) -> bool:
-    if isinstance(value, str):
-        return value == "auto"
-    return isinstance(value, (list, tuple)) or (isinstance(value, Integral) and int(value) >= 0)
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 _NUMBER = "a number of at least 0"
@@ -205,7 +208,8 @@ VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what may be given, a
     "alpha": _or_mapping(f"{_NUMBER}, 'auto' or None", lambda v: v is None or v == "auto" or _at_least_zero(v)),
     "numeric": _one_of("auto", *numeric_families()),
     "weights": _one_of("auto", "learn", "words", None),
-    "pairs": ("'auto', a whole number of at least 0 or a list of pairs of columns", _pairs),
+    "pairs": ("'auto' or a list of pairs of columns", lambda v: v == "auto" if isinstance(v, str) else _is_list(v)),
+    "max_pairs": ("a whole number of at least 0 or None", lambda v: v is None or (_is_whole(v) and int(v) >= 0)),
     "classical": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     "var_smoothing": (_NUMBER, _at_least_zero),
     "variance": _one_of("class", "shared"),

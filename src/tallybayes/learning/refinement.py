@@ -7,6 +7,7 @@ pseudocount and weight are chosen by exact leave-one-out, which hardly flatters 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -49,7 +50,7 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
     Unseen, optional
         Where choices were made on other rows than they are judged on.
     """
-    if options.weights is None and options.pairs == 0:
+    if options.weights is None and options.most_pairs == 0:
         return read_columns(batch, base, options).model, None
     kinds = {column.kind for column in batch.schema.columns if column.kind != "ignored"}
     if kinds == {"text"}:
@@ -59,8 +60,7 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
-    model: Model = found[0]
-    unseen: Unseen | None = found[1]
+    model, unseen = found[0], cast("Unseen | None", found[1])
     if options.weights == "words" and model.texts:
         for block in model.texts:
             model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
@@ -81,7 +81,7 @@ def _by_name(batch: TableBatch) -> TableBatch:
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
     """Texts with one weight each, or one for every word, where that improves leave-one-out."""
     with threadpool_limits(1, user_api="blas"):
-        ladder = climbed(batch, base, replace(options, pairs=0))
+        ladder = climbed(batch, base, replace(options, max_pairs=0))
         if ladder is None:
             return read_columns(batch, base, options).model, None
         model, ones = ladder.read.model, np.ones(ladder.rows.n_terms)

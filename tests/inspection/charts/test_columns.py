@@ -28,7 +28,7 @@ def picture(model: object, column: str, data: object = None) -> object:
 @pytest.mark.parametrize("numeric", list(numeric_families()))
 def test_curves_are_densities(numeric: str) -> None:
     columns = {name: np.exp(values / 4) for name, values in NUMBERS.items()}
-    model = NaiveBayes(numeric=numeric, weights=None, pairs=0).fit(columns, LABELS)
+    model = NaiveBayes(numeric=numeric, weights=None, max_pairs=0).fit(columns, LABELS)
     for each in column_pictures(model):
         curves = each.shape
         assert isinstance(curves, Curves)
@@ -42,7 +42,7 @@ def test_curves_are_densities(numeric: str) -> None:
 
 @pytest.mark.parametrize("numeric", ["gaussian", "kernel", "binned"])
 def test_the_most_telling_column_is_first(numeric: str) -> None:
-    model = NaiveBayes(numeric=numeric, weights=None, pairs=0).fit(NUMBERS, LABELS)
+    model = NaiveBayes(numeric=numeric, weights=None, max_pairs=0).fit(NUMBERS, LABELS)
     names = [each.column for each in column_pictures(model)]
     assert names == ["far", "near", "noise"]
 
@@ -91,14 +91,14 @@ def test_rows_give_histograms_by_class() -> None:
 @pytest.mark.parametrize("numeric", [name for name, family in numeric_families().items() if family.least == 0])
 def test_curves_beside_rows_begin_where_the_numbers_can(numeric: str) -> None:
     columns = {"wait": RNG.exponential(np.repeat([1.0, 2.0], 200))}
-    model = NaiveBayes(numeric=numeric, weights=None, pairs=0).fit(columns, LABELS)
+    model = NaiveBayes(numeric=numeric, weights=None, max_pairs=0).fit(columns, LABELS)
     shape = picture(model, "wait", (columns, LABELS)).shape
     assert shape.points[0] >= 0
     assert np.isfinite(shape.density).all()
 
 
 def test_counts_in_bins_are_their_own_histogram() -> None:
-    model = NaiveBayes(numeric="binned", weights=None, pairs=0).fit(NUMBERS, LABELS)
+    model = NaiveBayes(numeric="binned", weights=None, max_pairs=0).fit(NUMBERS, LABELS)
     edges, height = picture(model, "far").shape.histogram
     np.testing.assert_allclose((height * np.diff(edges)).sum(axis=1), 1.0)
 

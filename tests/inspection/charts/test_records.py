@@ -105,12 +105,12 @@ def test_a_learning_curve_is_that_of_models_fitted_to_so_many_rows() -> None:
 def test_a_model_with_choices_is_learned_anew_at_every_size() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(150, 6)) + np.repeat([[0.0], [1.0]], 75, axis=0), np.repeat(["a", "b"], 75)
-    curve = learning_curve(NaiveBayes(pairs=0).fit(X, y), (X, y), sizes=[20, 60], seed=3)
+    curve = learning_curve(NaiveBayes(max_pairs=0).fit(X, y), (X, y), sizes=[20, 60], seed=3)
     order = np.random.default_rng(3).permutation(150)
     held, order = np.sort(order[:30]), order[30:]
     for n, evaluation in zip(curve.n_rows, curve.evaluations, strict=True):
         rows = np.sort(order[:n])
-        again = NaiveBayes(pairs=0).fit(X[rows], y[rows]).evaluate(X[held], y[held], method="test")
+        again = NaiveBayes(max_pairs=0).fit(X[rows], y[rows]).evaluate(X[held], y[held], method="test")
         assert float(evaluation.log_loss) == pytest.approx(float(again.log_loss), rel=1e-6)
 
 
