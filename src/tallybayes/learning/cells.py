@@ -31,7 +31,7 @@ def cells_of_columns(model: Model, batch: TableBatch) -> Cells | None:
         if p in documents or (column.levels is not None and len(column.levels) * ROWS_A_LEVEL > batch.n_rows):
             continue
         if column.levels is None:
-            column = replace(column, edges=column.edges or fine_edges_of(batch, column))
+            column = replace(column, edges=column.edges or fine_edges_of(batch, p))
             column, shape = _coarse(batch, column)
         else:
             shape = None

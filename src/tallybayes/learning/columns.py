@@ -71,7 +71,7 @@ class _Trials:
                     names[p] = [Hierarchical.name]
             tried = [known[column.name]] if column.name in known else [FAMILIES[name] for name in names.get(p, [])]
             in_bins = column.kind == "numeric" and any(family.in_bins for family in tried)
-            columns.append(replace(column, edges=fine_edges_of(batch, column)) if in_bins else column)
+            columns.append(replace(column, edges=fine_edges_of(batch, p) if in_bins else None))
         return cls(tuple(columns), known, names)
 
     def places(self) -> dict[str, list[int]]:
@@ -108,10 +108,22 @@ def _tried(batch: TableBatch, column: Column, chosen: str, families: Mapping[str
     return candidates(seen, families)
 
 
-def fine_edges_of(batch: TableBatch, column: Column) -> tuple[float, ...]:
-    """The edges that a number's fine counts have."""
+def fine_edges_of(batch: TableBatch, p: int) -> tuple[float, ...]:
+    """The edges that the fine counts of the number at some position have."""
+    column = batch.schema.columns[p]
+    if column.edges is not None:
+        return column.edges
     values = batch.table.columns[column.name]
     return fine_edges(values.numbers(0, len(values)))
+
+
+def with_fine_edges(batch: TableBatch) -> TableBatch:
+    """The rows, with edges that some of them share with all: which rows share a bin then depends on no unit."""
+    columns = tuple(
+        replace(c, edges=fine_edges_of(batch, p)) if c.kind == "numeric" and c.name in batch.table.columns else c
+        for p, c in enumerate(batch.schema.columns)
+    )
+    return replace(batch, schema=replace(batch.schema, columns=columns))
 
 
 def _read(column: Column, family: Family | None, choice: Choice | None) -> Column:

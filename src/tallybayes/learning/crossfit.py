@@ -24,6 +24,7 @@ from tallybayes.core.tally import Block, Tally
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
+from tallybayes.learning.columns import with_fine_edges
 from tallybayes.learning.corrections import Cells, Regression, best_strength
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
@@ -88,10 +89,10 @@ class _Folds:
 
 def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen] | None:
     """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
-    assert batch.labels is not None
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
+        batch = with_fine_edges(batch)
         whole = climbed(batch, learned, options)
         folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
         if folds is None or whole is None:
@@ -104,6 +105,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
             model, scores = _corrected(model, folds, whole, stack, options)
         model = replace(model, settings=replace(model.settings, prior=base.prior))
         n_folds = len(folds.ladders)
+        assert batch.labels is not None
         return model, Unseen(scores, batch.labels, method_of(n_folds), n_folds, prior)
 
 

@@ -77,7 +77,7 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
     if column.kind in ("ignored", "text") or (column.levels is None and p not in read.fine):
         return None
     if p in read.fine and column.edges is None:
-        column = replace(column, edges=fine_edges_of(batch, column))
+        column = replace(column, edges=fine_edges_of(batch, p))
     part = part_of(column, read.fine.get(p, np.zeros((0, 0))))
     return part if part.n_cells > 1 else None
 

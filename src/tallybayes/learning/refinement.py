@@ -24,6 +24,7 @@ from tallybayes.learning.evidence import HeldOut
 from tallybayes.learning.folds import Unseen
 from tallybayes.learning.ladder import climbed
 from tallybayes.learning.options import Options
+from tallybayes.learning.reading import Reading
 from tallybayes.learning.stacking import losses
 from tallybayes.learning.weights import column_weights, is_better, learn
 from tallybayes.learning.word_weights import with_word_weights
@@ -58,7 +59,12 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
-    model, unseen = found
+    model: Model = found[0]
+    unseen: Unseen | None = found[1]
+    if options.weights == "words" and model.texts:
+        for block in model.texts:
+            model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
+        unseen = None  # its scores are those of one weight a text
     names = [column.name for column in (*batch.schema.columns, *model.schema.columns[len(batch.schema.columns) :])]
     return replace(model, tally=model.tally.select(names)), unseen
 
@@ -94,7 +100,7 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
         if options.weights != "words":
             return model, Unseen(scores, labels, f"{LEAVE_ONE_OUT}, weights cross-fitted")
         for block in model.texts:
-            model = with_word_weights(replace(ladder.read, model=model), batch, block, options.n_jobs).model
+            model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
         return model, None
 
 

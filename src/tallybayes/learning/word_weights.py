@@ -25,7 +25,7 @@ from tallybayes.core.tokens import Vocabulary
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.learning.evidence import LEARNED_ROWS
-from tallybayes.learning.reading import Reading, places_of
+from tallybayes.learning.reading import Reading
 
 PULL = 1.0  # λ: a weight that is off by its own size costs half a nat
 MOST_TERMS = 100_000_000  # of evidence, in float32
@@ -95,7 +95,7 @@ def with_word_weights(read: Reading, batch: TableBatch, block: str, n_jobs: int 
     model, given = read.model, read.model.settings.weights
     assert given is not None
     text = model.texts[block]
-    rows = replace(batch, schema=model.schema, places=places_of(read.families, model.schema))
+    rows = replace(batch, schema=model.schema, places=model.tally.places)
     evidence = _word_evidence(model, rows, block)
     usual = given.columns[text.name]
     learned, prior = learn_words(evidence, usual, given.prior, n_jobs)
