@@ -43,11 +43,13 @@ TB_INLINE void sum_margins(const double* both, Index step, Index n_classes, Inde
     }
 }
 
-// own[row] += the lift of the row's cell in its own class without the row. Answers the row that was never learned.
-template <class T>
-TB_INLINE Index pair_leave_one_out(const Matrix<T>& x, Index column, const Hard& labels, const Joint& joint, double strength, double* own) {
+// Calls use(row, code, own) with the lift of the row's cell in its own class without the row, for the rows first .. last that
+// have a value. Answers the row that was never learned.
+template <class T, class F>
+TB_INLINE Index each_pair_without(const Matrix<T>& x, Index first, Index last, Index column, const Hard& labels, const Joint& joint,
+                                  double strength, F&& use) {
     const Index n_cells = joint.n_left * joint.n_right;
-    for (Index i = 0; i < x.n; ++i) {
+    for (Index i = first; i < last; ++i) {
         const auto code = static_cast<std::int64_t>(x.at(i, column));
         if (static_cast<std::uint64_t>(code) >= static_cast<std::uint64_t>(n_cells)) {
             if (code == -1) continue;
@@ -56,9 +58,24 @@ TB_INLINE Index pair_leave_one_out(const Matrix<T>& x, Index column, const Hard&
         const Index y = labels.codes[i];
         const double w = labels.weight[i];
         if (w > joint.both[y * joint.step + code] * (1.0 + 1e-9)) return i;
-        own[i] += joint.lift(y, code / joint.n_right, code % joint.n_right, w, strength);
+        use(i, code, joint.lift(y, code / joint.n_right, code % joint.n_right, w, strength));
     }
     return kNone;
+}
+
+// out[row][class][place] = the lift in the class less that in the row's own class without the row, of one pair; table (cells, K)
+// has the lifts of all rows.
+template <class T>
+TB_INLINE Index pair_evidence(const Matrix<T>& x, Index first, Index last, Index column, const Hard& labels, const Joint& joint,
+                              double strength, const double* table, Index n_classes, float* out, Index places) {
+    for (Index i = first; i < last; ++i)
+        for (Index k = 0; k < n_classes; ++k) out[(i * n_classes + k) * places] = 0.0f;
+    return each_pair_without(x, first, last, column, labels, joint, strength, [&](Index i, Index code, double own) {
+        for (Index k = 0; k < n_classes; ++k) {
+            const double beyond = table[code * n_classes + k] - own;
+            out[(i * n_classes + k) * places] = k == labels.codes[i] ? 0.0f : static_cast<float>(beyond);
+        }
+    });
 }
 
 // ----------------------------------------------------------------------------------------------- slopes

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import column_kernels, fitting, kernels, keys
+from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -229,20 +229,29 @@ def pairs(rng: np.random.Generator) -> None:
             codes = Codes(matrix, n_left * n_right, n_right)
             count = kernels.code_counts(codes, labels, K).T
             weight = count @ np.repeat(np.eye(d), codes.n_levels, axis=0)
-            assert np.isfinite(kernels.pair_leave_one_out(codes, labels, count, weight, np.ones(d))).all()
+            assert np.isfinite(pair_kernels.pair_leave_one_out(codes, labels, count, weight, np.ones(d))).all()
+            table, out = np.zeros((count.shape[1] + d, K)), np.full((n, K, d + 1), np.nan, dtype=np.float32)
+            pair_kernels.pair_evidence(codes, labels, count, weight, np.ones(d), table, range(1, d + 1), out)
+            assert np.isfinite(out[:, :, 1:]).all()
     codes, n_right = np.zeros((20, 1), dtype=np.int32), np.array([2])
     x, labels, strength = Codes(codes, np.array([4]), n_right), Labels.hard(np.zeros(20, np.int32)), np.ones(1)
     count, weight = np.full((K, 4), 20.0), np.full((K, 1), 20.0)
-    kernels.pair_leave_one_out(x, labels, count, weight, strength)
+    pair_kernels.pair_leave_one_out(x, labels, count, weight, strength)
     for code in (4, -2, 2**31 - 1, -(2**31)):
-        refused(kernels.pair_leave_one_out, replace(x, matrix=codes + np.int32(code)), labels, count, weight, strength)
+        refused(
+            pair_kernels.pair_leave_one_out, replace(x, matrix=codes + np.int32(code)), labels, count, weight, strength
+        )
     for right in ([3], [0], [-2], [2, 2]):
-        refused(kernels.pair_leave_one_out, replace(x, n_right=np.array(right)), labels, count, weight, strength)
-    refused(kernels.pair_leave_one_out, x, labels, count[:, 1:], weight, strength)
-    refused(kernels.pair_leave_one_out, x, labels, count, weight[1:], strength)
-    refused(kernels.pair_leave_one_out, x, labels, count, weight, np.ones(2))
-    refused(kernels.pair_leave_one_out, x, labels, 0.0 * count, weight, strength)  # rows that were never learned
-    refused(kernels.pair_leave_one_out, x, hard(19, rng), count, weight, strength)
+        refused(pair_kernels.pair_leave_one_out, replace(x, n_right=np.array(right)), labels, count, weight, strength)
+    refused(pair_kernels.pair_leave_one_out, x, labels, count[:, 1:], weight, strength)
+    refused(pair_kernels.pair_leave_one_out, x, labels, count, weight[1:], strength)
+    refused(pair_kernels.pair_leave_one_out, x, labels, count, weight, np.ones(2))
+    refused(pair_kernels.pair_leave_one_out, x, labels, 0.0 * count, weight, strength)  # rows that were never learned
+    refused(pair_kernels.pair_leave_one_out, x, hard(19, rng), count, weight, strength)
+    table, out = np.zeros((5, K)), np.zeros((20, K, 1), dtype=np.float32)
+    for place, lifts, to in ((1, table, out), (-1, table, out), (0, table[1:], out), (0, table, out[1:])):
+        refused(pair_kernels.pair_evidence, x, labels, count, weight, strength, lifts, [place], to)
+    refused(pair_kernels.pair_evidence, x, labels, 0.0 * count, weight, strength, table, [0], out)
     pair_slopes(rng)
 
 
@@ -256,9 +265,9 @@ def pair_slopes(rng: np.random.Generator) -> None:
         weight = rng.choice([0.0, 0.5, 2.0], size=n) if weighted else np.ones(n)
         compared = kernels.starts(np.diff(start) // 2)
         posterior = rng.random((n_classes, int(compared[-1])))
-        rows = kernels.GridRows(codes, n_levels, weight, start, compared, posterior)
+        rows = pair_kernels.GridRows(codes, n_levels, weight, start, compared, posterior)
         for pairs in (two, two[:0]):
-            assert np.isfinite(kernels.pair_slopes(rows, pairs, np.array([1.0, 8.0]))).all()
+            assert np.isfinite(pair_kernels.pair_slopes(rows, pairs, np.array([1.0, 8.0]))).all()
     for wrong in (
         rows._replace(codes=rows.codes + np.int32(300)),
         rows._replace(n_levels=n_levels[:1]),
@@ -271,9 +280,9 @@ def pair_slopes(rng: np.random.Generator) -> None:
         rows._replace(compared=2 * start, posterior=np.ones((n_classes, 2 * n))),
         rows._replace(posterior=posterior[:, 1:].copy()),
     ):
-        refused(kernels.pair_slopes, wrong, two, np.ones(1))
+        refused(pair_kernels.pair_slopes, wrong, two, np.ones(1))
     for pairs in (two + 1, two - 1, two[:, :1]):
-        refused(kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
+        refused(pair_kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
 
 
 def sparse(rng: np.random.Generator) -> None:
@@ -696,7 +705,7 @@ def columns(rng: np.random.Generator) -> None:
 
 def main() -> None:
     watch = Watch()
-    kernels._native = keys._native = fitting._native = column_kernels._native = watch
+    kernels._native = keys._native = fitting._native = column_kernels._native = pair_kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
     for part in (*numbers, columns, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
         part(np.random.default_rng(0))

@@ -90,6 +90,20 @@ def test_leave_one_out_is_counting_the_other_rows(weighted):
         assert_allclose(got[i], Pair(2.0).log_prob(without, x.take(np.array([i])))[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_evidence_of_all_pairs_is_that_of_each_without_the_row(weighted):
+    family, rng = Pair((2.0, 8.0)), np.random.default_rng(1)
+    matrix = np.column_stack((X.matrix[:, 0], rng.integers(-1, 4, 60))).astype(np.int32)
+    weight = rng.choice([0.5, 1.0, 3.0], 60) if weighted else np.ones(60)
+    x, out = Codes(matrix, np.array([6, 4]), np.array([3, 2])), np.full((60, 2, 3), np.nan, dtype=np.float32)
+    summary, _ = fitted(family, x, CODES, weight)
+    family.evidence_without(summary, x, labels(CODES, weight), out, [2, 0])
+    expected = np.full_like(out, np.nan)
+    super(Pair, family).evidence_without(summary, x, labels(CODES, weight), expected, [2, 0])
+    assert_allclose(out[:, :, [0, 2]], expected[:, :, [0, 2]], rtol=1e-6, atol=1e-7)
+    assert np.isnan(out[:, :, 1]).all()
+
+
 @pytest.mark.parametrize("code", [MISSING, UNSEEN, 6])
 def test_a_combination_that_is_none_adds_nothing(code):
     _, params = fitted(Pair(), X, CODES)

@@ -57,7 +57,7 @@ def _check_rows(x: NDArray[Any], labels: Labels) -> None:
         raise ValueError(f"labels must have one entry a row: {len(labels.weight)} for {x.shape[0]} rows")
 
 
-def _check_learned(row: int, first: int) -> None:
+def check_learned(row: int, first: int) -> None:
     """Raise for a row that weighs more than the tally it is to be left out of; -1 means that there is none."""
     if row >= 0:
         raise RowError(first + row)
@@ -104,7 +104,7 @@ def gaussian_leave_one_out(
         args = (*summary, merged, *settings, out[first : first + len(part)])
         bad = _native.gaussian_leave_one_out(part, these.codes, these.weight, *args)
         _check_cell(part, -2 - bad, first)  # a negative number stands for an infinite cell
-        _check_learned(bad, first)
+        check_learned(bad, first)
     return out
 
 
@@ -151,36 +151,10 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
     """Own-class log probability (n,) of each row's codes, the row itself left out of the counts."""
     own = np.zeros(x.shape[0])
     start = starts(x.n_levels)
-    _check_learned(
+    check_learned(
         _native.table_leave_one_out(x.matrix, labels.codes, labels.weight, start, count, weight, alpha, own), 0
     )
     return own
-
-
-def pair_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, strength: Array) -> Array:
-    """Own-class lift (n,) of each row's combinations, summed over the pairs, the row itself left out of the counts."""
-    own, counts, weights = np.zeros(x.shape[0]), np.ascontiguousarray(count), np.ascontiguousarray(weight)
-    args = labels.codes, labels.weight, starts(x.n_levels), x.n_right, counts, weights, strength, own
-    _check_learned(_native.pair_leave_one_out(x.matrix, *args), 0)
-    return own
-
-
-class GridRows(NamedTuple):
-    """Rows as pairs are made of them: sorted by class, and of each class those that are compared first."""
-
-    codes: NDArray[np.int32]  # (D, n) positions of levels or bins, negative where there is none
-    n_levels: NDArray[np.int64]  # (D,)
-    weight: Array  # (n,)
-    start: NDArray[np.int64]  # (K + 1,) first row of each class
-    compared: NDArray[np.int64]  # (K + 1,) the same among those that are compared, m
-    posterior: Array  # (K, m)
-
-
-def pair_slopes(x: GridRows, pairs: NDArray[np.int64], strengths: Array) -> tuple[Array, Array]:
-    """Slope and curvature, both (M, S), of the log likelihood in the weight of each pair (M, 2), at zero."""
-    out = np.empty((len(pairs), 2 * len(strengths)))
-    _native.pair_slopes(*x, pairs, strengths, out)
-    return out[:, ::2], out[:, 1::2]
 
 
 def event_sums(
@@ -233,7 +207,7 @@ def in_order(x: Csr) -> Csr:
 def _check_left_out(x: Csr, found: int) -> None:
     """Raise for an entry that cannot be used, or a row that was never learned; -1 means that all were fine."""
     _check_entry(x, -2 - found)  # below -1 it is the position of an entry, otherwise that of a row
-    _check_learned(found, 0)
+    check_learned(found, 0)
 
 
 def words_without(x: Csr, labels: Labels, count: Array, alpha: Array) -> tuple[Array, Array]:
@@ -365,7 +339,7 @@ def word_scores_without(
     """Leave-one-out scores (nnz, K) of each word (nnz,) of training rows."""
     scores = np.empty((len(word), count.shape[1]))
     words = word.astype(np.int32, copy=False)
-    _check_learned(_native.said_without(count, weight, alpha, start, words, labels.codes, labels.weight, scores), 0)
+    check_learned(_native.said_without(count, weight, alpha, start, words, labels.codes, labels.weight, scores), 0)
     return scores
 
 

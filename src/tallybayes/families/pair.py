@@ -7,15 +7,16 @@ their joint evidence; where they are independent, or rows are too few, it adds n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels
+from tallybayes.core import kernels, pair_kernels
 from tallybayes.core.batch import Array, Codes, Labels
-from tallybayes.core.family import per_column
+from tallybayes.core.family import Evidence, per_column
 from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
@@ -63,9 +64,15 @@ class Pair(Coded):
         assert summary.n_levels is not None
         out, strength = params.log_prob(x), per_column(self.strength, x.shape[1])
         known = Codes(x.matrix, summary.n_levels, summary.n_right)
-        own = kernels.pair_leave_one_out(known, labels, summary.count, summary.weight, strength)
+        own = pair_kernels.pair_leave_one_out(known, labels, summary.count, summary.weight, strength)
         out[np.arange(len(out)), labels.codes] = own
         return out
+
+    def evidence_without(self, summary: Counts, x: Codes, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
+        assert summary.n_levels is not None
+        known, strength = Codes(x.matrix, summary.n_levels, summary.n_right), per_column(self.strength, x.shape[1])
+        table = self.estimate(summary).table
+        pair_kernels.pair_evidence(known, labels, summary.count, summary.weight, strength, table, places, out)
 
     def linear(self, params: Tables) -> tuple[Array, Array]:
         raise NotAvailableError("pairs are linear in their combinations, not in the codes")

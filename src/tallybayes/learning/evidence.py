@@ -31,10 +31,14 @@ class HeldOut:
     def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> HeldOut:
         """From the evidence (n, K, P) of the columns and the log prior (K,)."""
         n, n_classes, columns = evidence.shape
-        terms, rows = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), np.arange(n)
-        for k, other in enumerate(_others(codes, n_classes).T):
-            terms[:, k, 0] = prior[other] - prior[codes]
-            terms[:, k, 1:] = evidence[rows, other] - evidence[rows, codes]
+        terms, others = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), _others(codes, n_classes)
+        terms[:, :, 0] = prior[others] - prior[codes][:, None]
+        step = max(1, 250_000 // max(n_classes * columns, 1))  # rows whose evidence stays in the cache
+        for first in range(0, n, step):
+            here = slice(first, first + step)
+            rows, own = np.arange(len(codes[here])), codes[here]
+            terms[here, :, 1:] = evidence[here][rows[:, None], others[here]]
+            terms[here, :, 1:] -= evidence[here][rows, own][:, None]
         return cls(terms, codes, weight)
 
     @property

@@ -15,8 +15,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels
+from tallybayes.core import pair_kernels
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.kernels import starts
 from tallybayes.core.schema import Column
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.families.binned import coarse_edges, partition
@@ -85,18 +86,18 @@ class Grid:
     labels: Labels
     n_classes: int
 
-    def sorted_rows(self, log_posterior: Array, step: int) -> kernels.GridRows:
+    def sorted_rows(self, log_posterior: Array, step: int) -> pair_kernels.GridRows:
         """The rows as kernels read them, of which every so many are compared by their posterior."""
         assert self.labels.codes is not None
         classes, is_left = self.labels.codes, np.arange(len(self.codes)) % step > 0
         order = np.argsort(2 * classes + is_left, kind="stable")
         compared = order[~is_left[order]]
-        return kernels.GridRows(
+        return pair_kernels.GridRows(
             np.ascontiguousarray(self.codes[order].T),
             np.array([part.n_cells for part in self.parts], dtype=np.int64),
             self.labels.weight[order],
-            kernels.starts(np.bincount(classes, minlength=self.n_classes)),
-            kernels.starts(np.bincount(classes[compared], minlength=self.n_classes)),
+            starts(np.bincount(classes, minlength=self.n_classes)),
+            starts(np.bincount(classes[compared], minlength=self.n_classes)),
             np.exp(np.ascontiguousarray(log_posterior[compared].T)),
         )
 
@@ -128,11 +129,11 @@ def screened(grid: Grid, log_posterior: Array, informative: Sequence[int], asked
     return sorted(found, key=lambda c: (-c.gain, c.left, c.right))[:asked]
 
 
-def _gains(rows: kernels.GridRows, pairs: NDArray[np.int64], strengths: Sequence[float]) -> Array:
+def _gains(rows: pair_kernels.GridRows, pairs: NDArray[np.int64], strengths: Sequence[float]) -> Array:
     """What each pair would gain (M, S) by each strength of smoothing."""
     threads = threads_for(len(pairs) * len(strengths) * rows.posterior.size, None)
     parts = map_rows(
-        lambda first, last: kernels.pair_slopes(rows, pairs[first:last], np.array(strengths)),
+        lambda first, last: pair_kernels.pair_slopes(rows, pairs[first:last], np.array(strengths)),
         len(pairs),
         max(1, -(-len(pairs) // (4 * threads))),
         threads,
