@@ -228,7 +228,7 @@ def test_a_number_is_the_most_there_are(most):
     for i in range(3):
         a = rng.integers(0, 2, 1500)
         x |= {f"a{i}": a.astype(str), f"b{i}": (a ^ y ^ (rng.random(1500) < 0.3)).astype(str)}
-    found = pairs_of(NaiveBayes(pairs=most).fit(x, y))
+    found = pairs_of(NaiveBayes(max_pairs=most).fit(x, y))
     assert len(found) == min(most, 3)
     assert set(found) <= {f"a{i} together with b{i}" for i in range(3)}
 
@@ -261,11 +261,11 @@ def test_pairs_that_are_none_are_refused(pairs, problem):
         NaiveBayes(pairs=pairs).fit({**x, "one": np.full(N, "same")}, y)
 
 
-@pytest.mark.parametrize("pairs", [-1, 1.5, "all", None])
-def test_what_is_no_number_of_pairs_is_refused(pairs):
+@pytest.mark.parametrize("given", [{"max_pairs": n} for n in (-1, 1.5, "all", True)] + [{"pairs": 3}, {"pairs": None}])
+def test_what_is_no_number_of_pairs_is_refused(given):
     _, y, x = xor()
     with pytest.raises(ValueError, match="pairs"):
-        NaiveBayes(pairs=pairs).fit(x, y)
+        NaiveBayes(**given).fit(x, y)
 
 
 # ---------------------------------------------------------------------------------------- many columns, missing values

@@ -75,7 +75,8 @@ def _by_name(batch: TableBatch) -> TableBatch:
     place = {column.name: p for p, column in enumerate(columns)}
     names = batch.schema.names
     places = {block: sorted(place[names[p]] for p in at) for block, at in batch.places.items()}
-    return replace(batch, schema=replace(batch.schema, columns=tuple(columns)), places=places)
+    table = replace(batch.table, matrix=None)  # whose columns are in the order of before
+    return replace(batch, table=table, schema=replace(batch.schema, columns=tuple(columns)), places=places)
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
