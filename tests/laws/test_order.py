@@ -93,6 +93,7 @@ def test_the_order_of_many_rows_does_not_matter() -> None:
         assert_same(learned(orders(frame)[order]), expected, frame[:400], order)
 
 
+@pytest.mark.xfail(strict=True, reason="columns of an array are named by their place, by which rows are dealt")
 def test_the_order_of_the_columns_of_an_array_does_not_matter() -> None:
     frame = digits(2_000, 20, 4)
     x, y = frame.drop("label").to_numpy(), frame["label"].to_numpy()

@@ -93,9 +93,9 @@ def test_every_family_is_counted_in_the_engine(engines, name, weight):
 def test_bins_and_pairs_are_counted_in_the_engine(engines, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = NaiveBayes(pairs=[("town", "mood"), ("far", "mood")], drop=["worth"], numeric="kernel").fit(
-            engines["polars"], target="label"
-        )
+        model = NaiveBayes(
+            pairs=[("town", "mood"), ("far", "mood")], drop=["worth"], numeric="kernel", weights="learn"
+        ).fit(engines["polars"], target="label")
     places = {block: list(b.columns) for block, b in model.tally_.blocks.items()}
     assert {"kernel", "pair"} <= set(places)
     found = count_lazy(Lazy.of(engines[name]), model.schema_, places, model.model_.settings.families, "label", None)
