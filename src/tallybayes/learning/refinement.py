@@ -66,7 +66,11 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
             model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
         unseen = None  # its scores are those of one weight a text
     names = [column.name for column in (*batch.schema.columns, *model.schema.columns[len(batch.schema.columns) :])]
-    return replace(model, tally=model.tally.select(names)), unseen
+    weights = model.settings.weights
+    assert weights is not None
+    weights = replace(weights, columns={name: weights.columns[name] for name in names if name in weights.columns})
+    settings = replace(model.settings, weights=weights)
+    return replace(model, settings=settings, tally=model.tally.select(names)), unseen
 
 
 def _by_name(batch: TableBatch) -> TableBatch:
