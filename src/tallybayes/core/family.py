@@ -13,7 +13,7 @@ from tallybayes.core.batch import Array, Labels
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.terms import Term, Text
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import CellError, NotAvailableError, UnlearnError
+from tallybayes.errors import CellError, NotAvailableError, SchemaError, UnlearnError
 
 Counting = Literal["moments", "levels", "sums", "spike"]  # what an engine can be asked for, see `Family.counted_by`
 
@@ -49,6 +49,14 @@ class Family(Protocol):
     has_spike: ClassVar[bool] = False  # zero has a probability of its own, beside a density of all other numbers
     by_column: ClassVar[frozenset[str]] = frozenset()  # settings that a block may have one of for each column
     text_alpha: ClassVar[float] = 1.0  # usual pseudocount of the words of a text
+
+    def check(self, columns: Sequence[Column], summary: Any) -> None:
+        """Refuse columns that the family does not read, and a summary that it does not make: a file may name any."""
+        if not isinstance(summary, self.summary):
+            raise SchemaError(f"{self.name} does not count {type(summary).__name__}")
+        known = {*self.reads, self.kind, "text" if self.is_document else self.kind}
+        if not self.is_correction and (other := [column for column in columns if column.kind not in known]):
+            raise SchemaError(f"{self.name} does not read the column {other[0].name!r}, which is {other[0].kind}")
 
     # ------------------------------------------------------------------------------------------ the model
 

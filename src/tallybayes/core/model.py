@@ -16,7 +16,7 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.documents import Texts
-from tallybayes.core.equality import ByValue
+from tallybayes.core.equality import ByValue, overflows
 from tallybayes.core.family import quiet_log
 from tallybayes.core.leave_one_out import LeaveOneOut, own_log_prior
 from tallybayes.core.merging import merged, selected
@@ -25,7 +25,7 @@ from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, TallybayesError
+from tallybayes.errors import DataError, ForbiddenRowWarning, RowError, SchemaError, SettingError, TallybayesError
 
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
@@ -196,8 +196,10 @@ class Model(ByValue):
             raise SchemaError("its settings are not for the columns that it counted")
         self.tally.check()
         try:
+            self.settings.check(self.schema, self.tally.blocks)
             with np.errstate(all="ignore"):
-                self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
+                if overflows((self.parameters, self.scoring, self.prior_score)):
+                    raise SettingError("they are no numbers")
         except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
             raise SchemaError(f"its parameters cannot be estimated ({error})") from error
 

@@ -79,6 +79,10 @@ def _made(model: Model, saved: Saved) -> Any:
     estimator = _with_attributes(_unfitted(saved), fitted)
     if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
+    if issubclass(cls, MatrixNB):
+        (read,) = model.tally.places.values()
+        if list(read) != list(range(len(model.schema.columns))):
+            raise ModelFileError(f"a {saved.estimator} reads all columns of an array, in their order")
     estimator.n_features_in_ = sum(1 for column in model.schema.columns if column.kind != "pair")
     if model.provenance.named:
         names = model.schema.names[: estimator.n_features_in_]

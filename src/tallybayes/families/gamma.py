@@ -7,6 +7,7 @@ other summary. − log x is the same for all classes: it is `log_base`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.family import Numbers
-from tallybayes.core.summaries import Moments
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Moments, check_numbers
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
 
 NARROW = 1.1  # times the smallest number; where no number is larger, a gamma distribution is a bell curve
@@ -47,6 +49,10 @@ class Gamma(OfMoments):
 
     def suits(self, numbers: Numbers) -> bool:
         return super().suits(numbers) and numbers.high > NARROW * numbers.low
+
+    def check(self, columns: Sequence[Column], summary: Moments) -> None:
+        super().check(columns, summary)
+        check_numbers("mean", summary.mean, summary.mean.shape, self.least)
 
     def estimate(self, summary: Moments) -> Densities:
         mean, variance, evidence = location_and_variance(summary, self.var_smoothing)
