@@ -13,6 +13,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import Family, quiet_log
 from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError
 
@@ -154,7 +155,7 @@ class Settings(ByValue):
             columns = blocks[name].columns
             alike = columns[:1] if schema.is_numbered else columns
             family.check([schema.columns[c] for c in alike], blocks[name].summary)
-        if not (math.isfinite(self.prior_alpha) and self.prior_alpha >= 0):
+        if not 0 <= self.prior_alpha <= MOST_WEIGHT:
             raise SettingError(f"prior_alpha must be a number of at least 0, not {self.prior_alpha!r}")
         if self.calibration is not None:
             self.calibration.check(len(schema.classes))

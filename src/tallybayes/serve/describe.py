@@ -56,6 +56,7 @@ ERRORS: dict[int | str, Any] = {
         413: "the body is too large",
         415: "the content type is not supported",
         422: "the rows do not fit the model; the detail gives the reason",
+        503: "too many large requests at once",
     }.items()
 }
 

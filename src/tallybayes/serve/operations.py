@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.model import Model
-from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.metrics import score
@@ -34,6 +33,11 @@ def summary(entry: Entry) -> dict[str, Any]:
     }
 
 
+def described(entry: Entry) -> dict[str, Any]:
+    """The summary of a model, and its columns."""
+    return {**summary(entry), "columns": columns(entry.current().model)}
+
+
 def columns(model: Model) -> list[dict[str, Any]]:
     """The columns that a row may have, with the first of their levels."""
     return [
@@ -50,7 +54,7 @@ def columns(model: Model) -> list[dict[str, Any]]:
 
 def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """The likeliest class and the probabilities, of one row or of many."""
-    table, single = table_of(body, max_rows)
+    table, single = table_of(model, body, max_rows)
     posterior, classes = model.posterior(batch_of(model, table)), model.schema.classes
     best = posterior.argmax(axis=1).tolist()
     if single:
@@ -80,7 +84,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
 
 def explanation(model: Model, body: Any) -> dict[str, Any]:
     """The evidence for the prediction of one row, and the calculation step by step."""
-    table, _ = table_of(body, 1, ("against",))
+    table, _ = table_of(model, body, 1, ("against",))
     batch, values = batch_of(model, table), table.row(0)
     against = body.get("against")
     if against is not None and not isinstance(against, (str, int, float, bool)):
@@ -92,7 +96,7 @@ def explanation(model: Model, body: Any) -> dict[str, Any]:
 
 def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """Performance on labelled rows."""
-    table, _ = table_of(body, max_rows, LABELLED)
+    table, _ = table_of(model, body, max_rows, LABELLED)
     batch = labelled_of(model, table, body)
     assert batch.labels is not None
     assert batch.labels.codes is not None
@@ -100,14 +104,16 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     return score(logs, batch.labels.codes, model.schema.classes, batch.labels.weight).as_dict()
 
 
-def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+def update(model: Model, body: Any, max_rows: int) -> tuple[Model, dict[str, Any]]:
     """The model that has also learned the rows."""
+    table, _ = table_of(model, body, max_rows, LABELLED)
     changed = model.learn(labelled_of(model, table, body, new_levels=True, new_classes=True))
     return changed, {"rows": table.n_rows, "tally": repr(changed.tally)}
 
 
-def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+def unlearn(model: Model, body: Any, max_rows: int) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
+    table, _ = table_of(model, body, max_rows, LABELLED)
     batch = labelled_of(model, table, body, new_levels=True)
     changed = model.unlearn(batch)
     if not changed.tally.class_weight.any():
