@@ -61,7 +61,10 @@ def bodies() -> dict[str, list[tuple[str, str, bytes]]]:
     return {
         "a column for each row": [(PREDICT, JSON, unknown)],
         "megabytes of text": [(PREDICT, JSON, text), (EXPLAIN, JSON, text), (PREDICT, JSON, text[:-3] * 5 + b'"}}')],
-        "many keys": [(PREDICT, JSON, b'{"row": {' + keys(900_000) + b"}}"), (PREDICT, JSON, b'{"rows": [{' + keys(4_900_000) + b"}]}")],
+        "many keys": [
+            (PREDICT, JSON, b'{"row": {' + keys(900_000) + b"}}"),
+            (PREDICT, JSON, b'{"rows": [{' + keys(4_900_000) + b"}]}"),
+        ],
         "many empty rows": [(PREDICT, JSON, b'{"rows": [' + b"{}," * 1_600_000 + b"{}]}")],
         "many numbers": [(PREDICT, JSON, b'{"columns": {"size": [' + b"0," * 2_400_000 + b"0]}}")],
         "nesting": [(PREDICT, JSON, b'{"row": ' + b"[" * 400_000 + b"]" * 400_000 + b"}")],
@@ -246,8 +249,8 @@ def run(seconds: float, tell: Callable[[str], None], names: set[str] | None = No
                 result = attacked(port, pid, seconds, attacks(port, path)[name])
             found[name] = result, idle
             tell(
-                f"{name:24} {result.requests:5} requests, {result.failed} failed, p50 {1e3 * result.p50:6.1f} ms, "
-                f"p99 {1e3 * result.p99:7.1f} ms, memory {idle:.0f} → {result.memory:.0f} MiB ({result.memory / idle:.2f} ×)"
+                f"{name:24} {result.requests} requests, {result.failed} failed, p50 {1e3 * result.p50:5.1f} ms, "
+                f"p99 {1e3 * result.p99:5.1f} ms, memory {idle:.0f} → {result.memory:.0f} MiB"
             )
     return found
 

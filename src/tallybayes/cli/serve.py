@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> None:
         open_to=options.host,
         max_bytes=options.max_bytes,
         max_rows=options.max_rows,
+        safe_csv=options.safe_csv,
     )
     import uvicorn
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tallybayes.data.atomic import replacing
 from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY
+from tallybayes.data.spreadsheets import harmless
 from tallybayes.data.sql import literal
 from tallybayes.errors import SettingError
 
@@ -25,7 +26,13 @@ OPTIONS = {
 }
 
 
-def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:
+def write_batches(
+    schema: Any,
+    batches: Iterator[Any],
+    out: str | os.PathLike[str],
+    format: str | None = None,
+    safe_csv: bool = False,
+) -> int:
     """Write record batches to a file, whole or not at all, or to the standard output.
 
     Parameters
@@ -36,16 +43,20 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
         "-" is the standard output.
     format : {"csv", "parquet", "json"}, optional
         Where the suffix does not imply it.
+    safe_csv : bool
+        Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
 
     Returns
     -------
     int
         Number of rows.
     """
+    options = OPTIONS[format or "csv"] if os.fspath(out) == "-" else _options(out, format)
+    if safe_csv and options.startswith(OPTIONS["csv"]):
+        schema, batches = harmless(schema, batches)
     if os.fspath(out) == "-":
         with to_output() as path:
-            return _copied(schema, batches, path, OPTIONS[format or "csv"], "the standard output")
-    options = _options(out, format)
+            return _copied(schema, batches, path, options, "the standard output")
     with replacing(out, durable=False) as temporary:
         if options == OPTIONS["parquet"]:
             return _as_parquet(schema, batches, str(temporary))

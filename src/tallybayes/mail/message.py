@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from tallybayes._native import TokenBag  # not by way of kernels: processes that only read need no NumPy
+from tallybayes.errors import TallybayesError
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
@@ -95,6 +96,8 @@ def read(raw: bytes) -> Reading:
     """Read a message; one that defeats the reader is the words of its bytes, so that it stops no run."""
     try:
         return Reading(_document(raw))
+    except TallybayesError:  # something is not installed
+        raise
     except Exception as error:
         bag = TokenBag()
         bag.add(["type:unreadable"])
@@ -247,7 +250,8 @@ def parts(message: Message) -> Iterator[Part]:
         if not waiting:
             return
         part = waiting.pop()
-        inside = part.get_payload()
+        # A single payload would be decoded, by whatever charset is declared.
+        inside = part.get_payload() if part.is_multipart() else None
         if isinstance(inside, list):
             waiting.extend(p for p in reversed(inside) if isinstance(p, Message))
         described = _described(part, left)
@@ -276,14 +280,12 @@ def _typed(value: str) -> tuple[str, str]:
 
 
 def _text(part: Message, charset: str) -> str:
-    try:
-        data = part.get_payload(decode=True)
-    except BROKEN:
-        data = None
-    if not isinstance(data, bytes):
-        inside = part.get_payload()
-        data = inside.encode("utf-8", "surrogateescape") if isinstance(inside, str) else b""
-    return decoded(data, charset)
+    for _ in range(2):
+        with suppress(*BROKEN):
+            data = part.get_payload(decode=True)
+            return decoded(data if isinstance(data, bytes) else b"", charset)
+        del part[ENCODING]  # what cannot be decoded is taken as it is
+    return ""
 
 
 def _declared(ask: Callable[[], Any]) -> str:

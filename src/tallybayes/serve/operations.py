@@ -12,7 +12,7 @@ from tallybayes.core.model import Model
 from tallybayes.errors import DataError, TallybayesError, UnlearnError
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.metrics import score
-from tallybayes.inspection.predictions import PredictionColumns, predict_file
+from tallybayes.inspection.predictions import predict_file
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry
@@ -67,7 +67,7 @@ def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     }
 
 
-def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
+def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[bytes, int]:
     """A CSV file with the predictions beside its rows, and the number of rows.
 
     It is written to a temporary directory and nowhere else.
@@ -76,7 +76,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
         source, out = Path(directory, "rows.csv"), Path(directory, "predicted.csv")
         source.write_bytes(content)
         try:
-            n_rows = predict_file(model, source, out, PredictionColumns())
+            n_rows = predict_file(model, source, out, safe_csv=safe_csv)
         except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
         return out.read_bytes(), n_rows

@@ -41,6 +41,7 @@ class Handlers:
     learn: bool = False
     token: str | None = None  # what learning needs
     openapi: Callable[[], dict[str, Any]] = dict  # the description of the API, for its page
+    safe_csv: bool = False
     large: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "large"))  # large requests, one by one
 
     def entry(self, name: str) -> Entry:
@@ -109,7 +110,7 @@ class Handlers:
         entry = self.entry(name)
 
         def predict(content: bytes) -> Response:
-            predicted, n_rows = operations.predict_csv(entry.current().model, content)
+            predicted, n_rows = operations.predict_csv(entry.current().model, content, self.safe_csv)
             return Response(predicted, media_type="text/csv", headers={"X-Rows": str(n_rows)})
 
         return await self._run(entry, request, predict)
