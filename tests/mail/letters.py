@@ -117,7 +117,8 @@ IN_HEADS = (
 KINDS = ("text/plain", "text/html", "multipart/mixed; boundary=x", "multipart/digest; boundary=x", "message/rfc822")
 IN_BODIES = (
     b"=", b"=\n", b"YQ==", b"begin 644 x\n", b"<a href=x>", b"&amp", b"<![CDATA[", b"<script>", b"<", b"<table>",
-    b"<b ", b"<!--", b"<svg><math>", b"www.", b"a.", b"http://a", b"a'", b"\r", b"\0", b"--x\n", b"--x\n\n", b"--x\n a\n",
+    b"<b ", b"<!--", b"<svg><math>", b"www.", b"a.", b"http://a", b"a'", b"\r", b"\0", b"--x\n", b"--x\n\n",
+    b"--x\n a\n",
     b"--x\nContent-Type: message/rfc822\n\n", b"--x\nContent-Type: multipart/mixed; boundary=x\n\n",
     b"Content-Type: message/rfc822\n\n", b"A: b\n\n",
 )  # fmt: skip

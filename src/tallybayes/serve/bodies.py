@@ -78,7 +78,8 @@ class Counter:
         self.brackets += part.count(b"{") + part.count(b"[")
         self.commas, self.colons = self.commas + part.count(b","), self.colons + part.count(b":")
         spare = SPARE + self.size // WIDTH  # those in texts
-        if max(self.brackets - self.n_columns, self.commas // max(self.n_columns, 1)) > self.limits.rows + spare:
+        rows, columns = self.limits.rows, max(self.n_columns, 1)
+        if self.brackets > rows + columns + spare or self.commas > rows * columns + spare:
             raise self._too_many_rows()
         if self.colons > self.n_columns * self.brackets + spare:
             raise HTTPException(413, f"more keys than the {self.n_columns:,} columns of the model have", CLOSE)
