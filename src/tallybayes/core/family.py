@@ -15,6 +15,7 @@ from tallybayes.core.terms import Term, Text
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import CellError, NotAvailableError, SchemaError, UnlearnError
 
+MOST_DRAWN = 1e18  # the largest mean of a count that can be drawn at random
 Counting = Literal["moments", "levels", "sums", "spike"]  # what an engine can be asked for, see `Family.counted_by`
 
 

@@ -96,6 +96,8 @@ def _clusters(model: Model, saved: Saved, fitted: dict[str, Any]) -> NaiveBayesM
     reader = fitted.pop("classifier_", None)
     if not isinstance(reader, Saved) or not issubclass(_class_of(reader), Fitted):
         raise ModelFileError("its clusters are those of no classifier")
+    if model.provenance.steps is None:
+        raise ModelFileError("its clusters were found in no steps")
     found = _with_attributes(_unfitted(saved), fitted, CLUSTERS)
     found.model_, found.classifier_ = model, _made(model, reader)
     found._describe()

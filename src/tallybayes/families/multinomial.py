@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import (
+    MOST_DRAWN,
     Counting,
     Family,
     by_slices,
@@ -284,5 +285,5 @@ def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.rando
     theta, drawn = theta / theta.sum(axis=0), np.zeros((len(codes), len(theta)))
     for k in np.unique(codes):
         rows = codes == k
-        drawn[rows] = rng.multinomial(rng.poisson(length[k], size=int(rows.sum())), theta[:, k])
+        drawn[rows] = rng.multinomial(rng.poisson(min(length[k], MOST_DRAWN), size=int(rows.sum())), theta[:, k])
     return drawn
