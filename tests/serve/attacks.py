@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,15 +72,21 @@ def bodies() -> dict[str, list[tuple[str, str, bytes]]]:
     }  # fmt: skip
 
 
+def status(port: int, method: str, path: str, body: bytes | None = None, kind: str = JSON) -> int:
+    """Ask once; the status of the answer."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, path, body, {} if body is None else {"Content-Type": kind})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
 def post(port: int, requests: list[tuple[str, str, bytes]]) -> None:
     """Post them in turn, as fast as they are answered."""
     while True:
         for path, kind, body in requests:
             with suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-                connection.request("POST", path, body, {"Content-Type": kind})
-                connection.getresponse().read()
-                connection.close()
+                status(port, "POST", path, body, kind)
 
 
 def get(port: int, paths: list[str]) -> None:
@@ -88,10 +94,7 @@ def get(port: int, paths: list[str]) -> None:
     while True:
         for path in paths:
             with suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-                connection.request("GET", path)
-                connection.getresponse().read()
-                connection.close()
+                status(port, "GET", path)
 
 
 def hold(port: int, beginning: bytes, number: int = 300) -> None:
@@ -188,6 +191,7 @@ def ask(port: int, pid: int, seconds: float) -> Found:
                 connection.close()
                 failed += not again
         took.append(time.perf_counter() - due)
+    connection.close()
     stop.set()
     watching.join()
     return Found(len(took), failed, float(np.quantile(took, 0.5)), float(np.quantile(took, 0.99)), most[0])
@@ -208,14 +212,10 @@ def service(folder: str) -> Iterator[tuple[int, int, str]]:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 break
             time.sleep(0.1)
-        for path_, kind, body in ((PREDICT, JSON, ROW), (EXPLAIN, JSON, ROW), (PREDICT, "text/csv", b"size\n1\n")):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("POST", path_, body, {"Content-Type": kind})
-            assert connection.getresponse().status == 200
+        for asked, kind, body in ((PREDICT, JSON, ROW), (EXPLAIN, JSON, ROW), (PREDICT, "text/csv", b"size\n1\n")):
+            assert status(port, "POST", asked, body, kind) == 200
         for page in ("/", "/docs"):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("GET", page)
-            assert connection.getresponse().status == 200
+            assert status(port, "GET", page) == 200
         yield port, server.pid, path
     finally:
         server.terminate()
