@@ -71,7 +71,7 @@ def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs:
         return written
     if isinstance(family, Categorical) and value in (column.levels or ()):
         return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
-    return tuple(f"{math.exp(log):.4g}" for log in logs)
+    return tuple(f"{np.exp(log):.4g}" for log in logs)
 
 
 class Ratio(NamedTuple):
