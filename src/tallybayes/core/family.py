@@ -58,8 +58,8 @@ class Family(Protocol):
         """Refuse columns that the family does not read, and a summary that it does not make: a file may name any."""
         if not isinstance(summary, self.summary):
             raise SchemaError(f"{self.name} does not count {type(summary).__name__}")
-        known = {*self.reads, self.kind, "text" if self.is_document else self.kind}
-        if not self.is_correction and (other := [column for column in columns if column.kind not in known]):
+        known = {*self.reads, self.kind, "text" if self.is_document and not self.is_correction else self.kind}
+        if other := [column for column in columns if column.kind not in known]:
             raise SchemaError(f"{self.name} does not read the column {other[0].name!r}, which is {other[0].kind}")
 
     # ------------------------------------------------------------------------------------------ the model

@@ -51,7 +51,7 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
             what = f"{column.name} = {shown(value)}"
             if offsets[:, p].any():
                 what = f"{what} × correction"
-                factors = tuple(f"{f} × {math.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
+                factors = tuple(f"{f} × {np.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
             found.append(Step(what, factors, logs))
     return tuple(found)
 
