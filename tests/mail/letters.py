@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 HAM_WORDS = "minutes meeting project draft review thanks regards lunch agenda patch release kernel reply notes"
 SPAM_WORDS = "free money offer winner click guarantee credit cheap pills prize loan casino viagra deal"
@@ -49,6 +49,12 @@ def page(html: str, head: str = "") -> bytes:
     return f"Subject: page\n{head}Content-Type: text/html\n\n{html}".encode()
 
 
+# Names that Python knows and no text is written in, or that cannot be names.
+NO_CHARSETS = (
+    b"undefined", b"idna", b"punycode", b"unicode_escape", b"raw_unicode_escape", b"utf\0-8", b"rot13", b"hex", b"zlib",
+    b"bz2", b"uu", b"quopri", b"mbcs", b"oem", b"charmap", b"\xff", b"../x", b"x" * 1000, b"__init__", b"aliases",
+)  # fmt: skip
+
 BROKEN: dict[str, bytes] = {
     "empty": b"",
     "one byte": b"\x00",
@@ -85,7 +91,51 @@ BROKEN: dict[str, bytes] = {
     "many parts": b'Content-Type: multipart/mixed; boundary="x"\n\n' + b"--x\n\nwords\n" * 20_000 + b"--x--\n",
     "a boundary on each line": b'Content-Type: multipart/mixed; boundary="x"\n\n' + b"--x\n" * 100_000,
     "attachment of 50 MB": attachment(50_000_000),
+    **{
+        f"{what} of charset {name[:20].decode('latin-1')!r}": raw % name
+        for name in NO_CHARSETS
+        for what, raw in {
+            "words": b"Content-Type: text/plain; charset=%s\n\nwords here \xff\n",
+            "subject": b"Subject: =?%s?q?free?= words\n\nwords\n",
+            "file": b"Content-Disposition: attachment; filename*=%s''a%%ff\n\nwords\n",
+            "charset": b"Content-Type: text/plain; charset*=%s''utf-8\n\nwords \xff\n",
+        }.items()
+    },
 }  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- large messages
+
+HEADS = (
+    "Content-Type: text/plain; ", "Content-Type: multipart/mixed; boundary=", "Content-Disposition: attachment; ",
+    "Content-Transfer-Encoding: ", "Subject: ", "Received: from ", "From: ", "Message-ID: ", "X-Tallybayes: ",
+)  # fmt: skip
+IN_HEADS = (
+    b"a;", b";", b"\n a", b"\r\n a", b"\n \t", b"=?", b"=?utf-8?q?a?= ", b"=?utf-8?b?YQ==?=", b'"', b"a=b; ", b"\r",
+    b"a*0*=utf-8''x; ", b"name*1=x;", b"<a@b>,", b"(", b" ", b"a.", b"@", b"\xff", b"\0",
+)  # fmt: skip
+KINDS = ("text/plain", "text/html", "multipart/mixed; boundary=x", "multipart/digest; boundary=x", "message/rfc822")
+IN_BODIES = (
+    b"=", b"=\n", b"YQ==", b"begin 644 x\n", b"<a href=x>", b"&amp", b"<![CDATA[", b"<script>", b"<", b"<table>",
+    b"<b ", b"<!--", b"<svg><math>", b"www.", b"a.", b"http://a", b"a'", b"\r", b"\0", b"--x\n", b"--x\n\n",
+    b"--x\n a\n",
+    b"--x\nContent-Type: message/rfc822\n\n", b"--x\nContent-Type: multipart/mixed; boundary=x\n\n",
+    b"Content-Type: message/rfc822\n\n", b"A: b\n\n",
+)  # fmt: skip
+
+
+def large(size: int) -> Iterator[tuple[str, bytes]]:
+    """Messages of so many bytes, each of one piece over and over: where time is not linear, they show it."""
+    for head in HEADS:
+        for piece in IN_HEADS:
+            yield f"{head}{piece!r}", head.encode() + piece * (size // len(piece)) + b"\n\nwords\n"
+    for kind in KINDS:
+        for piece in IN_BODIES:
+            for encoding in ("7bit", "base64", "quoted-printable")[: 3 if kind.startswith("text") else 1]:
+                start = f"Content-Type: {kind}\nContent-Transfer-Encoding: {encoding}\n\n"
+                yield f"{kind}, {encoding}, {piece!r}", start.encode() + piece * (size // len(piece))
+    for piece in (b"A: b\n", b"a\n", b" a\n", b"From a 00:00\n\n", b"X-Tallybayes: a\n", b"Content-Type: text/plain\n"):
+        yield f"lines of {piece!r}", piece * (size // len(piece))
 
 
 # ---------------------------------------------------------------------------------------------- mutations
@@ -120,6 +170,8 @@ def _insert(raw: bytes, rng: random.Random, pool: list[bytes]) -> bytes:
         b"Content-Transfer-Encoding: base64\n", b"charset=utf-7", b"charset=utf-16", b"<!--", b"<table>", b"&#x110000;",
         b"\xff\xfe", b"\xed\xa0\x80", b"From x Mon Jan 1 00:00:00 2001\n", b"%s%n", b"=" * 80, b"http://",
         b"charset=idna", b"filename*0*=", b'";', b"<a href=", b"begin 644 x\n", b"quoted-printable",
+        *(b"Content-Type: text/plain; charset=%s\n" % name for name in NO_CHARSETS),
+        *(b"=?%s?q?a=FF?=" % name for name in NO_CHARSETS), *(b"; name*=%s''%%ff" % name for name in NO_CHARSETS),
     )  # fmt: skip
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(raw) + 1)

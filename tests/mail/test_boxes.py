@@ -80,6 +80,36 @@ def test_processes_do_not_change_the_documents(tmp_path: Path) -> None:
             assert list(read) == want
 
 
+def test_a_message_that_cannot_be_read_is_named_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}").write_bytes(letter("spam", n))
+    found = places([tmp_path])
+    (tmp_path / "1").unlink()
+
+    def broken(raw: bytes) -> None:
+        if raw == letter("spam", 2):
+            raise ZeroDivisionError("unforeseen")
+        return parsed(raw)
+
+    from tallybayes.mail import message
+
+    parsed = message.parsed
+    monkeypatch.setattr(message, "parsed", broken)
+    notes: list[str] = []
+    with documents(found, 1, notes.append) as read:
+        first, gone, odd = list(read)
+    assert first == document(letter("spam", 0))
+    assert gone == document(b"")
+    assert "type:unreadable" in odd.split("\n")
+    assert {"from", "subject"} <= set(odd.split("\n"))  # the words of its bytes
+    assert notes == [
+        f"{tmp_path / '1'} cannot be read: No such file or directory",
+        f"{tmp_path / '2'} read as plain text: ZeroDivisionError: unforeseen",
+    ]
+
+
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
         places(["no such file"])

@@ -22,9 +22,12 @@ if os.environ.get("CI") != "true":
     for _name in ("fastapi", "orjson", "httpx2"):
         pytest.importorskip(_name, reason="the service needs the extra 'serve'")
 
+from fastapi import Request
+from fastapi.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from tallybayes.serve import create_app
+from tallybayes.serve.bodies import Counter, Limits
 from tallybayes.serve.routes import ROUTES
 from tallybayes.serve.store import Entry
 from tallybayes.storage import lock
@@ -216,6 +219,74 @@ def test_headers(path: Path) -> None:
         assert "server" not in headers
     assert "connect-src 'self'" in http.get("/").headers["content-security-policy"]
     assert http.get("/models", headers={"Host": "evil.example"}).status_code == 421
+
+
+@pytest.mark.parametrize(("host", "status"), [
+    ("localhost", 200), ("LOCALHOST:8000", 200), ("127.0.0.1:1", 200), ("[::1]:8000", 200), ("[::1]", 200),
+    ("[::1].evil.com", 421), ("[::1]evil.com", 421), ("localhost.evil.com", 421), ("127.0.0.1:1@evil.com", 421),
+    ("localhost:80:80", 421), ("", 421), ("evil.com:localhost", 421),
+])  # fmt: skip
+def test_the_host_is_compared_as_a_whole(host: str, status: int, path: Path) -> None:
+    assert client(path).get("/models", headers={"Host": host}).status_code == status
+
+
+def test_requests_that_cost_more_than_their_bytes_are_refused(path: Path) -> None:
+    http = client(path)
+
+    def post(content: bytes, what: str = "predict", kind: str = "application/json") -> Any:
+        return http.post(f"/models/penguins/{what}", content=content, headers={"Content-Type": kind})
+
+    unknown = post(b'{"rows": [' + b",".join(b'{"%d": 1}' % i for i in range(6000)) + b"]}")
+    assert unknown.status_code == 422
+    assert "and 5995 more" in unknown.json()["detail"]
+    assert post(b'{"row": {' + b",".join(b'"%d": 1' % i for i in range(50_000)) + b"}}").status_code == 413
+    assert post(b'{"row": {"island": "' + b"x" * 1_000_000 + b'"}}').status_code == 413
+    assert post(b'{"row": {"island": "' + b"x" * 200_000 + b'"}}').status_code == 200
+    assert post(b'{"row": {"island": "' + b"x" * 200_000 + b'"}}', "explain").status_code == 413
+    assert post(b'{"rows": [' + b"{}," * 200_000 + b"{}]}").status_code == 413
+    assert post(b'{"columns": {"year": [' + b"0," * 2_000_000 + b"0]}}").status_code == 413
+    assert post(b"x" * 5_000_001).status_code == 413  # a tenth of what a CSV may have
+    for end in (b"\n", b"\r", b"\r\n"):
+        assert post(b"year" + end + (b"2007" + end) * 100_002, kind="text/csv").status_code == 413
+
+
+def test_many_large_bodies_do_not_fit(path: Path) -> None:
+    limits = Limits(bytes=1_000_000)
+    limits.room.taken = 2_000_000  # what other requests hold
+
+    async def send(size: int) -> int:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"a" * size, "more_body": False}
+
+        request = Request({"type": "http", "headers": [(b"content-type", b"text/csv")]}, receive)
+        async with limits.room.body(request, Counter(limits, 3, "text/csv", limits.bytes)) as content:
+            return len(content)
+
+    assert asyncio.run(send(1000)) == 1000  # small ones always do
+    with pytest.raises(HTTPException, match="too many large requests"):
+        asyncio.run(send(100_000))
+    assert limits.room.taken == 2_000_000
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.ColumnWarning")
+def test_formulas_in_a_csv(path: Path) -> None:
+    for safe in (False, True):
+        answer = client(path, safe_csv=safe).post(
+            "/models/penguins/predict", content="island,note\nDream,=1+1\n", headers={"Content-Type": "text/csv"}
+        )
+        assert (",'=1+1," in answer.text) == safe
+
+
+def test_health_shows_a_bad_file_at_once(path: Path) -> None:
+    http = client(path)
+    assert http.get("/health").json()["status"] == "ok"
+    whole = path.read_bytes()
+    for bad in (b"", whole[:-1], whole[:100], b"x" * 1000):
+        path.write_bytes(bad)
+        assert http.get("/health").json()["status"] == "stale"
+        assert http.post("/models/penguins/predict", json={"row": ROW}).status_code == 200
+    path.write_bytes(whole)
+    assert http.get("/health").json()["status"] == "ok"
 
 
 def test_others_need_a_token(path: Path) -> None:

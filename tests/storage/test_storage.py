@@ -199,6 +199,11 @@ def set_field(*keys: Any) -> Any:
     return change
 
 
+def curves(log_odds: list[Any], probability: list[Any], number: int = 3) -> dict[str, Any]:
+    curve = {"is": "Curve", "log_odds": log_odds, "probability": probability}
+    return {"is": "Isotonic", "curves": [curve] * number, "margin": 0.01}
+
+
 COLUMNS = ("tally", "schema", "columns")
 HOSTILE: dict[str, Any] = {
     "unknown record": set_field("settings", "is", "Popen"),
@@ -236,6 +241,25 @@ HOSTILE: dict[str, Any] = {
     "an array that is not there": set_field("tally", "class_weight", "name", "nothing"),
     "an array meant twice": set_field("tally", "class_weight", "name", "model.tally.blocks.gaussian.summary.mean"),
     "an array that is a number": set_field("tally", "class_weight", 3.0),
+    "columns without number": set_field(*COLUMNS, {"is": "NumberedColumns", "n_columns": 10**30, "kind": "numeric"}),
+    "fewer columns than none": set_field(*COLUMNS, {"is": "NumberedColumns", "n_columns": -1, "kind": "numeric"}),
+    "levels beyond counting": set_field(*COLUMNS, 0, "levels", {"is": "range", "of": [0, 10**30, 1]}),
+    "a block of columns of columns": set_field(
+        "tally", "blocks", "of", 0, 1, "columns", {"is": "NumberedColumns", "n_columns": 3, "kind": "numeric"}
+    ),
+    "a block of a temperature": set_field(
+        "tally", "blocks", "of", 0, 1, "columns", {"is": "Temperature", "temperature": 1.0}
+    ),
+    "levels of a number": set_field(*COLUMNS, 2, "levels", [1.0, 2.0]),
+    "a weight that is no number": set_field("settings", "weights", "prior", {"is": "float", "value": "nan"}),
+    "a column's weight without end": set_field(
+        "settings", "weights", "columns", {"is": "map", "of": [["sex", {"is": "float", "value": "inf"}]]}
+    ),
+    "a prior_alpha without end": set_field("settings", "prior_alpha", 1e308),
+    "curves of unequal length": set_field("settings", "calibration", curves([0.0, 1.0], [0.5])),
+    "curves that fall": set_field("settings", "calibration", curves([1.0, 0.0], [0.5, 0.6])),
+    "curves of no number": set_field("settings", "calibration", curves([0.0], [{"is": "float", "value": "nan"}])),
+    "curves of other classes": set_field("settings", "calibration", curves([0.0], [0.5], 2)),
     "a model that is a tally": lambda record: [record.clear(), record.update({"is": "float", "value": "inf"})],
 }
 

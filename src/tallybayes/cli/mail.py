@@ -47,7 +47,7 @@ def train(options: argparse.Namespace) -> None:
     ham, spam = (_messages(paths, options) for paths in (options.ham, options.spam))
     from tallybayes.mail.reading import documents
 
-    with documents([*ham, *spam], options.jobs) as found:
+    with documents([*ham, *spam], options.jobs, lambda text: _note(text, options)) as found:
         from tallybayes.mail import database, filter
 
         batch = filter.rows(found, ["ham"] * len(ham) + ["spam"] * len(spam))
@@ -178,7 +178,7 @@ def _messages(paths: Sequence[str], options: argparse.Namespace) -> list[Place |
 def _documents(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[str]:
     from tallybayes.mail.reading import documents
 
-    with documents(messages, options.jobs) as found:
+    with documents(messages, options.jobs, lambda text: _note(text, options)) as found:
         import tallybayes.mail.database  # noqa: F401  imported while other processes read
 
         return list(found)
@@ -194,7 +194,7 @@ def _both(options: argparse.Namespace) -> tuple[list[str], list[str]]:
 def _verdicts(messages: Sequence[Place | Loose], options: argparse.Namespace) -> list[Any]:
     from tallybayes.mail.reading import documents
 
-    with documents(messages, options.jobs) as found:
+    with documents(messages, options.jobs, lambda text: _note(text, options)) as found:
         from tallybayes.mail import database, filter
 
         model, thresholds = database.read(_database(options)), _thresholds(options)

@@ -136,7 +136,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
 def _predict(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     _data(parser)
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
+    _rows_out(parser)
     parser.add_argument(
         "--format", choices=["csv", "json", "parquet"], help="of the output, if its suffix does not imply it"
     )
@@ -271,8 +271,9 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-rows", type=int, default=100_000, metavar="N", help="rows of one request (100000)")
     parser.add_argument(
-        "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of one request (50000000)"
+        "--max-bytes", type=int, default=50_000_000, metavar="N", help="bytes of a CSV, a tenth for JSON (50000000)"
     )
+    _safe_csv(parser)
     parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
 
 
@@ -284,7 +285,7 @@ def _sample(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=10, metavar="N", help="number of rows (10)")
     parser.add_argument("--seed", type=int, help="seed of the random numbers")
     parser.add_argument("--missing", action="store_true", help="make values missing as often as in training")
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
+    _rows_out(parser)
     _printing(parser, json=False)
 
 
@@ -315,6 +316,17 @@ def _export(parser: argparse.ArgumentParser) -> None:
         "--missing-text", default="", metavar="TEXT", help="the text that stands for a missing value in ONNX ('')"
     )
     _written(parser)
+
+
+def _rows_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=".csv, .tsv, .parquet or .jsonl (-)")
+    _safe_csv(parser)
+
+
+def _safe_csv(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--safe-csv", action="store_true", help="an apostrophe before texts of a CSV that a spreadsheet would calculate"
+    )
 
 
 def _written(parser: argparse.ArgumentParser) -> None:

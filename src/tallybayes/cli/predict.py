@@ -21,7 +21,8 @@ def run(options: argparse.Namespace) -> None:
         total = rows_of(file)
         with progress(options, f"predicting {options.data}", total) as report:
             update = None if report is None else lambda done: report(done / total if total else 0.0)
-            n_rows = predict_file(model, file, options.output, output, format=options.format, progress=update)
+            chosen: dict[str, Any] = {"format": options.format, "safe_csv": options.safe_csv, "progress": update}
+            n_rows = predict_file(model, file, options.output, output, **chosen)
     if options.output != "-":
         note(f"{plural(n_rows, 'prediction')} written to {options.output}", options)
 

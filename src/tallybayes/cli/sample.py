@@ -26,6 +26,6 @@ def run(options: argparse.Namespace) -> None:
     labels = [model.schema.classes[code] for code in codes.tolist()]
     cells = {name: [None if is_missing(v) else v for v in values.tolist()] for name, values in columns.items()}
     table = pa.table({**cells, target: labels})
-    write_batches(table.schema, iter(table.to_batches()), options.output)
+    write_batches(table.schema, iter(table.to_batches()), options.output, safe_csv=options.safe_csv)
     if options.output != "-":
         note(f"{plural(options.n, 'row')} written to {options.output}", options)

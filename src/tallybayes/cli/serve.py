@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 import socket
+import sys
 import warnings
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tallybayes.serve import create_app
 
 VARIABLE = "TALLYBAYES_TOKEN"
 LEAST = 16  # characters of a token
+SWITCH = 0.0005  # seconds that a thread at work keeps the others waiting: those that answer should not notice
 
 
 def run(options: argparse.Namespace) -> None:
@@ -26,11 +28,15 @@ def run(options: argparse.Namespace) -> None:
         open_to=options.host,
         max_bytes=options.max_bytes,
         max_rows=options.max_rows,
+        safe_csv=options.safe_csv,
     )
     import uvicorn
 
+    from tallybayes.serve.connections import Connection
+
     _check_free(options.host, options.port)
     warnings.simplefilter("ignore")  # they concern single rows and would flood the log
+    sys.setswitchinterval(SWITCH)
     gc.collect()
     gc.freeze()  # loaded modules and models stay; scanning them again and again would only delay responses
     note(f"serving http://{options.host}:{options.port}/ (API: /docs); stop with Ctrl-C", options)
@@ -42,7 +48,8 @@ def run(options: argparse.Namespace) -> None:
         access_log=False,
         server_header=False,
         timeout_keep_alive=10,
-        limit_concurrency=256,
+        http=Connection,
+        ws="none",
     )
 
 

@@ -48,6 +48,9 @@ class Temperature:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise SettingError(f"the temperature must be a number above 0, not {self.temperature!r}")
 
+    def check(self, n_classes: int) -> None:
+        """One number is for any classes."""
+
     def apply(self, log_posterior: Array) -> Array:
         """Calibrate log posteriors (n, K); what was impossible stays impossible."""
         return _normalised(log_posterior / self.temperature)
@@ -66,6 +69,13 @@ class Curve:
 
     log_odds: tuple[float, ...]
     probability: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        odds, probability = self._knots
+        rising = np.isfinite(odds).all() and np.all(np.diff(odds) >= 0)
+        within = np.all((probability >= 0) & (probability <= 1))
+        if not len(odds) or len(odds) != len(probability) or not rising or not within:
+            raise SettingError("a curve has a probability for each of its log odds, which rise")
 
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
@@ -97,6 +107,15 @@ class Isotonic:
 
     curves: tuple[Curve, ...]
     margin: float
+
+    def __post_init__(self) -> None:
+        if not self.curves or not 0.0 <= self.margin <= 0.5:
+            raise SettingError(f"an isotonic calibration has curves and a margin from 0 to 0.5, not {self.margin!r}")
+
+    def check(self, n_classes: int) -> None:
+        """Refuse curves that are not those of so many classes."""
+        if len(self.curves) != (1 if n_classes == 2 else n_classes):
+            raise SettingError(f"{len(self.curves)} curves calibrate other classes than these {n_classes}")
 
     def __repr__(self) -> str:
         knots = sum(len(curve.log_odds) for curve in self.curves)

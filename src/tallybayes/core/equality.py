@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,3 +44,22 @@ def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, plain) and isinstance(b, plain) and isinstance(a, Sequence):
         return len(a) == len(b) and all(map(same_value, a, b))
     return bool(a == b)
+
+
+def overflows(value: Any) -> bool:
+    """Whether a record, or anything in it, holds a number that is none or infinitely large; the log of 0 is neither.
+
+    Examples
+    --------
+    >>> overflows({"a": (1.0, np.array([0.0, np.nan]))}), overflows((-np.inf, 1.0))
+    (True, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and not bool((value < np.inf).all())
+    if isinstance(value, Mapping):
+        return any(map(overflows, value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(overflows, value))
+    if is_dataclass(value):
+        return any(overflows(getattr(value, f.name)) for f in fields(value))
+    return isinstance(value, float) and not value < np.inf

@@ -14,8 +14,9 @@ from tallybayes.core.schema import Column, Kind
 from tallybayes.core.terms import Term, Text
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.core.trials import Trial
-from tallybayes.errors import CellError, NotAvailableError, UnlearnError
+from tallybayes.errors import CellError, NotAvailableError, SchemaError, UnlearnError
 
+MOST_DRAWN = 1e18  # the largest mean of a count that can be drawn at random
 Evidence = NDArray[np.float32]  # (n, K, P) of each column and class
 Counting = Literal["moments", "levels", "sums", "spike"]  # what an engine can be asked for, see `Family.counted_by`
 
@@ -52,6 +53,14 @@ class Family(Protocol):
     by_column: ClassVar[frozenset[str]] = frozenset()  # settings that a block may have one of for each column
     counts_by: ClassVar[frozenset[str]] = frozenset()  # settings that the counts depend on, not only how they are read
     text_alpha: ClassVar[float] = 1.0  # usual pseudocount of the words of a text
+
+    def check(self, columns: Sequence[Column], summary: Any) -> None:
+        """Refuse columns that the family does not read, and a summary that it does not make: a file may name any."""
+        if not isinstance(summary, self.summary):
+            raise SchemaError(f"{self.name} does not count {type(summary).__name__}")
+        known = {*self.reads, self.kind, "text" if self.is_document and not self.is_correction else self.kind}
+        if other := [column for column in columns if column.kind not in known]:
+            raise SchemaError(f"{self.name} does not read the column {other[0].name!r}, which is {other[0].kind}")
 
     # ------------------------------------------------------------------------------------------ the model
 

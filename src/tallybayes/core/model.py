@@ -16,7 +16,7 @@ from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_sc
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
 from tallybayes.core.documents import Texts
-from tallybayes.core.equality import ByValue
+from tallybayes.core.equality import ByValue, overflows
 from tallybayes.core.family import log_total
 from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
 from tallybayes.core.lineage import Lineage
@@ -26,7 +26,7 @@ from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
-from tallybayes.errors import DataError, RowError, SchemaError, TallybayesError
+from tallybayes.errors import DataError, RowError, SchemaError, SettingError, TallybayesError
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +218,10 @@ class Model(ByValue):
         self.tally.check()
         check_offsets(self.settings.offsets, self.tally)
         try:
+            self.settings.check(self.schema, self.tally.blocks)
             with np.errstate(all="ignore"):
-                self.parameters, self.log_prior  # noqa: B018  what cannot be estimated must not be used
+                if overflows((self.parameters, self.scoring, self.prior_score)):
+                    raise SettingError("they are no numbers")
         except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
             raise SchemaError(f"its parameters cannot be estimated ({error})") from error
 

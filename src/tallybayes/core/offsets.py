@@ -22,6 +22,8 @@ from tallybayes.core.schema import Column, Level, Schema, united
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
 
+MOST = 1e100  # that a cell adds to a score: sums of offsets are numbers, too
+
 
 @dataclass(frozen=True, eq=False)
 class Offset(ByValue):
@@ -85,7 +87,7 @@ class Offset(ByValue):
         """Refuse an offset that does not fit its column, or whose table does not fit its cells."""
         if not _fits(self.cells, column) or len(set(self.classes)) < len(self.classes):
             raise SchemaError(f"the offset of column {column.name!r} is not for this column")
-        if self.table.shape != (self.cells.n_cells, len(self.classes)) or not np.isfinite(self.table).all():
+        if self.table.shape != (self.cells.n_cells, len(self.classes)) or not (np.abs(self.table) < MOST).all():
             raise SchemaError(f"the offset of column {column.name!r} has no finite number for every cell and class")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, amount, plural
-from tallybayes.core.summaries import EPS, Index, Moments, check_numbers, take_back
+from tallybayes.core.summaries import EPS, MOST_WEIGHT, Index, Moments, check_numbers, take_back
 from tallybayes.errors import bad_number
 
 
@@ -113,7 +113,7 @@ class Scatter(ByValue):
         check_numbers("product", self.product, (n_classes, d, d), -np.inf)
         check_numbers("squares", _diagonal(self.product), (n_classes, d), 0.0)
         complete = self.weight.shape == (n_classes, 1, 1)
-        check_numbers("weight", self.weight, (n_classes, 1, 1) if complete else (n_classes, d, d), 0.0)
+        check_numbers("weight", self.weight, (n_classes, 1, 1) if complete else (n_classes, d, d), 0.0, MOST_WEIGHT)
         shared = self.mean.shape == (n_classes, d, 1)
         check_numbers("mean", self.mean, (n_classes, d, 1 if shared else d), -np.inf)
         if self.rounding is not None:

@@ -190,6 +190,10 @@ class NumberedColumns(Sequence[Column]):
     n_columns: int
     kind: Kind
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_columns < 2**31:
+            raise SchemaError(f"there cannot be {self.n_columns:,} columns")
+
     def __len__(self) -> int:
         return self.n_columns
 
@@ -296,6 +300,8 @@ def _check_column(column: Column) -> None:
     """Refuse text without words, words without text, levels twice and bins out of order."""
     if (column.kind == "text") != (column.tokens is not None):
         raise SchemaError(f"column {column.name!r} does not define how its text is tokenised")
+    if column.kind in ("numeric", "count") and column.levels is not None:
+        raise SchemaError(f"column {column.name!r} has levels, but is {column.kind}")
     if column.tokens is None:
         if isinstance(column.levels, Vocabulary):
             raise SchemaError(f"column {column.name!r} has words, but is no text")

@@ -14,6 +14,7 @@ from tallybayes.core.equality import ByValue
 from tallybayes.core.family import Family, quiet_log
 from tallybayes.core.offsets import Offset, averaged
 from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError
 
@@ -24,6 +25,7 @@ class Calibration(Protocol):
     """A map from posteriors to better ones."""
 
     def apply(self, log_posterior: Array, /) -> Array: ...
+    def check(self, n_classes: int, /) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,10 @@ class WordWeights(ByValue):
 
     words: Vocabulary | range
     weight: Array
+
+    def __post_init__(self) -> None:
+        if self.weight.shape != (len(self.words),) or not np.isfinite(self.weight).all():
+            raise SettingError("each word has a weight, which is a finite number")
 
     def among(self, levels: Sequence[Level], usual: float) -> Array:
         """The weights of all words of a text."""
@@ -68,6 +74,22 @@ class EvidenceWeights(ByValue):
     columns: Mapping[str, float]
     prior: float = 1.0
     words: Mapping[str, WordWeights] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, (self.prior, *self.columns.values()))):
+            raise SettingError("weights of evidence must be finite numbers")
+
+    def check(self, schema: Schema) -> None:
+        """Refuse weights of words that are not those of such columns."""
+        texts = {column.name: column.levels for column in schema.columns if column.kind == "text"} if self.words else {}
+        for name, own in self.words.items():
+            levels = texts.get(name)
+            if isinstance(own.words, Vocabulary):
+                fits = isinstance(levels, Vocabulary) and own.words.is_sound()
+            else:
+                fits = own.words == levels
+            if not fits:
+                raise SettingError(f"the weights of words of {name!r} are not those of its words")
 
     def mean(self, other: EvidenceWeights, share: float) -> EvidenceWeights:
         """The weights of two tables together, of which the other has this share of the rows.
@@ -131,6 +153,19 @@ class Settings(ByValue):
         if self.weights is not None and other.weights is not None:
             weights = self.weights.mean(other.weights, share)
         return replace(self, weights=weights, offsets=averaged(self.offsets, other.offsets, share))
+
+    def check(self, schema: Schema, blocks: Mapping[str, Any]) -> None:
+        """Refuse settings that are not for such classes and blocks of columns."""
+        for name, family in self.families.items():
+            columns = blocks[name].columns
+            alike = columns[:1] if schema.is_numbered else columns
+            family.check([schema.columns[c] for c in alike], blocks[name].summary)
+        if not 0 <= self.prior_alpha <= MOST_WEIGHT:
+            raise SettingError(f"prior_alpha must be a number of at least 0, not {self.prior_alpha!r}")
+        if self.calibration is not None:
+            self.calibration.check(len(schema.classes))
+        if self.weights is not None:
+            self.weights.check(schema)
 
     def log_prior(self, schema: Schema, class_weight: Array) -> Array:
         """Log P(y), shape (…, K), for class weights of that shape."""

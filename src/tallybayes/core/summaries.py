@@ -21,6 +21,7 @@ from tallybayes.errors import NEVER_LEARNED, SchemaError, UnlearnError
 
 EPS = float(np.finfo(float).eps)
 SAFETY = 16.0  # times the rounding that is expected which is still taken for rounding
+MOST_WEIGHT = 1e100  # that can have been counted: products of counts are numbers, too
 ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
 
@@ -159,11 +160,12 @@ class Counts(ByValue):
             if not (same_value(self.n_levels, n_levels) and same_value(self.n_right, n_right)):
                 raise SchemaError("it counts other levels than its columns have")
             cells = int(n_levels.sum())
-        check_numbers("count", self.count, (n_classes, cells), least=0.0)
+        most = np.inf if self.n_levels is None else MOST_WEIGHT  # sums of numbers are as large as these are
+        check_numbers("count", self.count, (n_classes, cells), 0.0, most)
         shared = self.weight.shape == (n_classes, 1)
-        check_numbers("weight", self.weight, (n_classes, 1 if shared else len(columns)), least=0.0)
+        check_numbers("weight", self.weight, (n_classes, 1 if shared else len(columns)), 0.0, MOST_WEIGHT)
         if self.having is not None:
-            check_numbers("having", self.having, (n_classes, cells), least=0.0)
+            check_numbers("having", self.having, (n_classes, cells), 0.0, MOST_WEIGHT)
 
     def __repr__(self) -> str:
         n_classes, cells = self.count.shape
@@ -267,10 +269,12 @@ class Moments(ByValue):
 
     def check(self, n_classes: int, columns: Sequence[Column]) -> None:
         """Refuse moments that are not those of such columns, or that no rows can have."""
-        for name, least in (("weight", 0.0), ("mean", -np.inf), ("m2", 0.0)):
-            check_numbers(name, getattr(self, name), (n_classes, len(columns)), least)
+        for name, least, most in (("weight", 0.0, MOST_WEIGHT), ("mean", -np.inf, np.inf), ("m2", 0.0, np.inf)):
+            check_numbers(name, getattr(self, name), (n_classes, len(columns)), least, most)
         if self.rounding is not None:
             check_numbers("rounding", self.rounding, (2, n_classes, len(columns)), 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # what adds up to no number was never added up
+            check_numbers("the sum of squares", self.merged().m2 + self.mean[:1] ** 2, (1, len(columns)), 0.0)
 
     def merged(self) -> Moments:
         """The moments with all classes taken as one, shape (1, d)."""
@@ -338,9 +342,9 @@ def cell_grid(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.
     return n_levels, np.array(n_right, dtype=np.int64) if n_right else None
 
 
-def check_numbers(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float) -> None:
-    """Refuse an array of another shape, and numbers that are not finite or too small."""
+def check_numbers(what: str, array: NDArray[Any], shape: tuple[int, ...], least: float, most: float = np.inf) -> None:
+    """Refuse an array of another shape, and numbers that are not finite, too small or too large."""
     if array.shape != shape:
         raise SchemaError(f"{what} has the shape {array.shape}, not {shape}")
-    if not np.isfinite(array).all() or array.min(initial=0.0) < least:
+    if not np.isfinite(array).all() or array.min(initial=0.0) < least or array.max(initial=0.0) > most:
         raise SchemaError(f"{what} holds a number that cannot have been counted")

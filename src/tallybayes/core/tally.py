@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural, positions
-from tallybayes.core.summaries import Counts, Index, Summary, cell_grid, check_numbers, take_back
+from tallybayes.core.summaries import MOST_WEIGHT, Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError
 
@@ -177,7 +177,7 @@ class Tally(ByValue):
     def check(self) -> None:
         """Refuse a tally whose parts do not belong together, or that no rows can have."""
         self.schema.check()
-        check_numbers("the class weight", self.class_weight, (len(self.schema.classes),), least=0.0)
+        check_numbers("the class weight", self.class_weight, (len(self.schema.classes),), 0.0, MOST_WEIGHT)
         taken: set[int] = set()
         for name, block in self.blocks.items():
             try:

@@ -165,6 +165,10 @@ class Vocabulary(Sequence[str]):
     text: NDArray[np.uint8]  # the words one after another, in UTF-8
     start: NDArray[np.int64]  # where each begins, and the end of the last
 
+    def __post_init__(self) -> None:
+        if self.text.ndim != 1 or self.start.ndim != 1:
+            raise SettingError("words are two lists: their bytes, and where each begins")
+
     @classmethod
     def of(cls, words: Sequence[str]) -> Self:
         """The vocabulary of some words."""

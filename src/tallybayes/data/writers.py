@@ -11,6 +11,7 @@ from typing import Any
 
 from tallybayes.data.atomic import replacing
 from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY
+from tallybayes.data.spreadsheets import harmless
 from tallybayes.data.sql import literal
 from tallybayes.data.streams import is_stream
 from tallybayes.errors import SettingError
@@ -22,7 +23,13 @@ OPTIONS = {
 }
 
 
-def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[str], format: str | None = None) -> int:
+def write_batches(
+    schema: Any,
+    batches: Iterator[Any],
+    out: str | os.PathLike[str],
+    format: str | None = None,
+    safe_csv: bool = False,
+) -> int:
     """Write record batches to a file, whole or not at all, or to a stream.
 
     Parameters
@@ -33,6 +40,8 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
         "-" is the standard output; a device or a pipe is written to as it is.
     format : {"csv", "parquet", "json"}, optional
         Where the suffix does not imply it.
+    safe_csv : bool
+        Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
 
     Returns
     -------
@@ -41,6 +50,8 @@ def write_batches(schema: Any, batches: Iterator[Any], out: str | os.PathLike[st
     """
     stream = is_stream(out)
     options = _options(out, format, "csv" if stream else None)
+    if safe_csv and options.startswith(OPTIONS["csv"]):
+        schema, batches = harmless(schema, batches)
     with replacing(out, durable=False) as temporary:
         if options == OPTIONS["parquet"] and not stream:
             return _as_parquet(schema, batches, str(temporary))

@@ -232,7 +232,7 @@ class TableNB(Fitted):
         check_is_fitted(self)
         return top_words(self.model_, label, n, column)
 
-    def predict_file(self, source: Any, out: Any, **options: Any) -> int:
+    def predict_file(self, source: Any, out: Any, *, safe_csv: bool = False, **options: Any) -> int:
         """Write the predictions for a file to another, in constant memory.
 
         Parameters
@@ -241,6 +241,8 @@ class TableNB(Fitted):
             CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
         out : path
             CSV, Parquet or JSON lines, by its suffix.
+        safe_csv : bool, default=False
+            Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
         **options
             ``beside``, ``threshold``, ``least``, ``top``, ``reasons``: see `inspection.predictions.PredictionColumns`.
 
@@ -250,7 +252,7 @@ class TableNB(Fitted):
             Number of rows.
         """
         check_is_fitted(self)
-        return predict_file(self.model_, source, out, PredictionColumns(**options))
+        return predict_file(self.model_, source, out, PredictionColumns(**options), safe_csv=safe_csv)
 
     def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
         """Estimate the class mix of another population from its rows, without their labels.

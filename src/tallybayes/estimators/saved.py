@@ -80,6 +80,10 @@ def _made(model: Model, saved: Saved) -> Any:
     estimator = _with_attributes(_unfitted(saved), fitted)
     if issubclass(cls, MatrixNB) and set(model.tally.blocks) != {cls._block}:
         raise ModelFileError(f"a {saved.estimator} does not read a tally of {sorted(model.tally.blocks)}")
+    if issubclass(cls, MatrixNB):
+        (read,) = model.tally.places.values()
+        if list(read) != list(range(len(model.schema.columns))):
+            raise ModelFileError(f"a {saved.estimator} reads all columns of an array, in their order")
     estimator.n_features_in_ = sum(1 for column in model.schema.columns if not column.is_derived)
     if model.provenance.named:
         names = model.schema.names[: estimator.n_features_in_]
@@ -93,6 +97,8 @@ def _clusters(model: Model, saved: Saved, fitted: dict[str, Any]) -> NaiveBayesM
     reader = fitted.pop("classifier_", None)
     if not isinstance(reader, Saved) or not issubclass(_class_of(reader), Fitted):
         raise ModelFileError("its clusters are those of no classifier")
+    if model.provenance.steps is None:
+        raise ModelFileError("its clusters were found in no steps")
     found = _with_attributes(_unfitted(saved), fitted, CLUSTERS)
     found.model_, found.classifier_ = model, _made(model, reader)
     found._describe()

@@ -107,7 +107,7 @@ class Clues(Family):
             raise SettingError(
                 f"clues need alpha above 0: one word that a class never used would decide; got {self.alpha!r}"
             )
-        if self.most < 1:
+        if not 1 <= self.most < 2**31:
             raise SettingError(f"at least 1 word has to count, not {self.most!r}")
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:

@@ -22,8 +22,9 @@ from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
 from tallybayes.core.schema import Column, Kind, few_of, plural
+from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
-from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.errors import NotAvailableError, SchemaError, SettingError
 
 RIDGE = 1e-3  # variance that the matrix within all classes has in every direction besides its own
 SLICE = 1 << 16  # numbers worked on at a time, so that they stay in the cache
@@ -142,6 +143,13 @@ class Correlation(Family):
         units = np.array([self.centre, self.scale]) if len(self.centre) == len(self.scale) else np.full((2, 1), np.nan)
         if not (np.isfinite(units).all() and (units[1] > 0).all() and self.shrinkage > 0):
             raise SettingError("each number needs a centre and a scale above 0, and shrinkage must be above 0")
+
+    def check(self, columns: Sequence[Column], summary: Scatter) -> None:
+        super().check(columns, summary)
+        most = 2.0 * FARTHEST  # no mean of clipped numbers is near it, however it was rounded
+        check_numbers("mean", summary.mean, summary.mean.shape, -most, most)
+        if len(columns) != 1:
+            raise SchemaError(f"{self.name} reads one block of numbers, not {len(columns)}")
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
         found, step = nothing(n_classes, x.shape[1]), _step(x.shape[1])

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Evidence, Numbers
-from tallybayes.core.summaries import Moments
+from tallybayes.core.schema import Column
+from tallybayes.core.summaries import Moments, check_numbers
 from tallybayes.core.trials import Trial
 from tallybayes.families._moments import Densities, OfMoments, location_and_variance
 
@@ -50,6 +51,10 @@ class Gamma(OfMoments):
 
     def suits(self, numbers: Numbers) -> bool:
         return super().suits(numbers) and numbers.high > NARROW * numbers.low
+
+    def check(self, columns: Sequence[Column], summary: Moments) -> None:
+        super().check(columns, summary)
+        check_numbers("mean", summary.mean, summary.mean.shape, self.least)
 
     def estimate(self, summary: Moments) -> Densities:
         mean, variance, evidence = location_and_variance(summary, self.var_smoothing)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import (
+    MOST_DRAWN,
     Counting,
     Family,
     by_slices,
@@ -30,7 +31,7 @@ from tallybayes.core.family import (
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Bag, Text
-from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.families._linear import (
     Linear,
     Slopes,
@@ -91,6 +92,10 @@ class Multinomial(Family):
     least: ClassVar[float] = 0.0
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+
+    def __post_init__(self) -> None:
+        if self.document_length is not None and not 0.0 < self.document_length < np.inf:
+            raise SettingError(f"document_length must be a number above 0, not {self.document_length!r}")
 
     def counted_by(self) -> Counting | None:
         return "sums" if self.document_length is None and not self.idf else None
@@ -280,5 +285,5 @@ def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.rando
     theta, drawn = theta / theta.sum(axis=0), np.zeros((len(codes), len(theta)))
     for k in np.unique(codes):
         rows = codes == k
-        drawn[rows] = rng.multinomial(rng.poisson(length[k], size=int(rows.sum())), theta[:, k])
+        drawn[rows] = rng.multinomial(rng.poisson(min(length[k], MOST_DRAWN), size=int(rows.sum())), theta[:, k])
     return drawn

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import Counting, Family, left_of, per_column, quiet_log, totals, weighted_logs
+from tallybayes.core.family import MOST_DRAWN, Counting, Family, left_of, per_column, quiet_log, totals, weighted_logs
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Line
@@ -110,7 +110,7 @@ class Poisson(Family):
         return params.weights()
 
     def sample(self, params: Rates, codes: NDArray[Any], rng: np.random.Generator) -> Array:
-        return rng.poisson(params.rate[codes]).astype(np.float64)
+        return rng.poisson(np.minimum(params.rate[codes], MOST_DRAWN)).astype(np.float64)
 
     def n_parameters(self, params: Rates) -> int:
         return params.rate.size

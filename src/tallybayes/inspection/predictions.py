@@ -190,6 +190,7 @@ def predict_file(
     output: PredictionColumns | None = None,
     *,
     format: str | None = None,
+    safe_csv: bool = False,
     progress: Progress | None = None,
 ) -> int:
     """Write the predictions for a file to another, in constant memory; whole or not at all.
@@ -206,6 +207,8 @@ def predict_file(
         Which columns to write.
     format : {"csv", "parquet", "json"}, optional
         Where the suffix does not imply it.
+    safe_csv : bool
+        Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
     progress : callable, optional
         Called with the number of rows that are done.
 
@@ -217,7 +220,7 @@ def predict_file(
 
     def write(file: File) -> int:
         schema, batches = _stream(model, file, output or PredictionColumns(), progress)
-        return write_batches(schema, batches, out, format)
+        return write_batches(schema, batches, out, format, safe_csv)
 
     file = open_file(source)
     return write(file.typed_by_all_rows()) if is_stream(out) else with_retyping(file, write)

@@ -36,7 +36,7 @@ def decoded(data: bytes, charset: str | None = None) -> str:
             if name is not None:
                 text = data.decode(name)
                 return text if text.isascii() else SURROGATES.sub("\ufffd", text)
-        except ValueError:
+        except (LookupError, ValueError):
             continue
     return data.decode("cp1252", "replace")
 

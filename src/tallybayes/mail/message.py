@@ -11,6 +11,7 @@ import email
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from email._policybase import Compat32
 from email.message import Message
 from email.parser import BytesHeaderParser
 from enum import IntEnum
@@ -19,6 +20,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from tallybayes._native import TokenBag  # not by way of kernels: processes that only read need no NumPy
+from tallybayes.errors import TallybayesError
 from tallybayes.mail.charset import decoded, header_text
 from tallybayes.mail.html import read_html
 
@@ -80,6 +82,30 @@ def tokens(raw: bytes) -> list[str]:
 
 def document(raw: bytes) -> str:
     """The tokens of a message, one a line: what the model counts."""
+    return read(raw).document
+
+
+class Reading(NamedTuple):
+    """The tokens of a message, one a line, and why it could not be read as one, if so."""
+
+    document: str
+    trouble: str = ""
+
+
+def read(raw: bytes) -> Reading:
+    """Read a message; one that defeats the reader is the words of its bytes, so that it stops no run."""
+    try:
+        return Reading(_document(raw))
+    except TallybayesError:  # something is not installed
+        raise
+    except Exception as error:
+        bag = TokenBag()
+        bag.add(["type:unreadable"])
+        bag.add_text(decoded(raw[:MOST_TEXT]), [])
+        return Reading(bag.document(), f"read as plain text: {type(error).__name__}: {error}")
+
+
+def _document(raw: bytes) -> str:
     headers, message = parsed(raw)
     bag = TokenBag()
     for name, value in islice(headers, MOST_HEADERS):
@@ -112,17 +138,26 @@ def parsed(raw: bytes) -> Parsed:
     return Parsed([(name, str(value)) for name, value in message.raw_items()], message)
 
 
-def by_parser(raw: bytes) -> Message:
-    """The tree of a message by the standard parser.
+class Shortened(Compat32):
+    """The parser's classic policy, which leaves headers as they are, but for their length.
 
-    With its classic policy, which leaves headers as they are. The newer ones parse them by grammar, which takes ten
-    times as long and raises on charsets and addresses that real mail has.
+    The newer policies parse them by grammar, which takes ten times as long and raises on charsets and addresses that
+    real mail has. The time to read parameters and encoded words grows with the square of their number.
     """
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        """The name and the beginning of the value of a header."""
+        name, value = super().header_source_parse(sourcelines)
+        return name[:LONGEST_HEADER], value[:LONGEST_HEADER]
+
+
+def by_parser(raw: bytes) -> Message:
+    """The tree of a message by the standard parser."""
     with suppress(*BROKEN):
         if len(re.findall(rb"(?i)multipart/", raw)) <= MOST_NESTED:
-            return email.message_from_bytes(raw)
+            return email.message_from_bytes(raw, policy=Shortened())
     with suppress(*BROKEN):
-        return BytesHeaderParser().parsebytes(raw)
+        return BytesHeaderParser(policy=Shortened()).parsebytes(raw)
     message = Message()
     message.set_payload(raw.decode("ascii", "surrogateescape"))
     return message
@@ -146,7 +181,7 @@ def well_formed(raw: bytes, depth: int = 0) -> Parsed | None:
     message = Message()
     for name, value in headers:
         if name[:8].lower() == "content-":
-            message.set_raw(name, value)
+            message.set_raw(name, value[:LONGEST_HEADER])
     small, body = head.lower(), lines[end.end() :]
     if "multipart" not in small and "message/" not in small:
         message.set_payload(body.decode("ascii", "surrogateescape"))
@@ -215,7 +250,8 @@ def parts(message: Message) -> Iterator[Part]:
         if not waiting:
             return
         part = waiting.pop()
-        inside = part.get_payload()
+        # A single payload would be decoded, by whatever charset is declared.
+        inside = part.get_payload() if part.is_multipart() else None
         if isinstance(inside, list):
             waiting.extend(p for p in reversed(inside) if isinstance(p, Message))
         described = _described(part, left)
@@ -244,14 +280,12 @@ def _typed(value: str) -> tuple[str, str]:
 
 
 def _text(part: Message, charset: str) -> str:
-    try:
-        data = part.get_payload(decode=True)
-    except BROKEN:
-        data = None
-    if not isinstance(data, bytes):
-        inside = part.get_payload()
-        data = inside.encode("utf-8", "surrogateescape") if isinstance(inside, str) else b""
-    return decoded(data, charset)
+    for _ in range(2):
+        with suppress(*BROKEN):
+            data = part.get_payload(decode=True)
+            return decoded(data if isinstance(data, bytes) else b"", charset)
+        del part[ENCODING]  # what cannot be decoded is taken as it is
+    return ""
 
 
 def _declared(ask: Callable[[], Any]) -> str:

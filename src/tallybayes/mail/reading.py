@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tallybayes.core.threads import cores
-from tallybayes.mail.boxes import Loose, Place
-from tallybayes.mail.message import document
+from tallybayes.mail.boxes import Loose, Note, Place
+from tallybayes.mail.message import Reading, read
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -20,7 +20,9 @@ CHUNK = 32  # messages that a process reads at a time
 
 
 @contextmanager
-def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> Iterator[Iterator[str]]:
+def documents(
+    messages: Sequence[Place | Loose], n_jobs: int | None = None, note: Note = lambda text: None
+) -> Iterator[Iterator[str]]:
     """The documents of messages, in their order.
 
     Where there are many, other processes begin to read them at once, not only when the first is requested; they stop
@@ -31,6 +33,8 @@ def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> I
     messages : sequence of Place or Loose
     n_jobs : int, optional
         Processes to read with; one for each core that this process may use if not given.
+    note : callable, optional
+        Called with a text for each message that cannot be read; it counts as what can be read of it.
 
     Yields
     ------
@@ -39,13 +43,13 @@ def documents(messages: Sequence[Place | Loose], n_jobs: int | None = None) -> I
     """
     n_jobs = n_jobs or cores()
     if n_jobs == 1 or len(messages) < FEW:
-        yield map(_document, messages)
+        yield _noted(messages, map(_read, messages), note)
         return
     from concurrent.futures import ProcessPoolExecutor  # a single delivery does without
 
     with ProcessPoolExecutor(n_jobs, _context()) as pool:
         try:
-            yield pool.map(_document, messages, chunksize=CHUNK)
+            yield _noted(messages, pool.map(_read, messages, chunksize=CHUNK), note)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -67,5 +71,15 @@ def _context() -> BaseContext:
     return context
 
 
-def _document(place: Place | Loose) -> str:
-    return document(place.read())
+def _noted(messages: Sequence[Place | Loose], readings: Iterable[Reading], note: Note) -> Iterator[str]:
+    for message, reading in zip(messages, readings, strict=True):
+        if reading.trouble:
+            note(f"{message} {reading.trouble}")
+        yield reading.document
+
+
+def _read(place: Place | Loose) -> Reading:
+    try:
+        return read(place.read())
+    except OSError as error:  # it was there when the messages were listed
+        return read(b"")._replace(trouble=f"cannot be read: {error.strerror}")

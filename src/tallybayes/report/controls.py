@@ -56,6 +56,8 @@ def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, requ
         control["typical"] = _typical_levels(levels, picture)
         return control
     low, high = _reach(picture, terms)
+    if not (math.isfinite(high - low) and high > low):  # beyond what a float holds
+        low, high = 0.0, 1.0
     step = 1.0 if column.whole or column.kind == "count" else 10.0 ** math.floor(math.log10((high - low) / 100.0))
     low, high = step * math.floor(low / step), step * math.ceil(high / step)
     low = max(0.0, low) if column.kind == "count" else low

@@ -30,6 +30,7 @@ def create_app(
     max_bytes: int = 50_000_000,
     max_rows: int = 100_000,
     body_seconds: float = 30.0,
+    safe_csv: bool = False,
 ) -> FastAPI:
     """Make the ASGI application.
 
@@ -45,9 +46,11 @@ def create_app(
     open_to : str
         The address that is listened on; a token is required for any but the loopback.
     max_bytes, max_rows : int
-        Most that one request may send.
+        Most that one request may send; a body of JSON may have a tenth of the bytes.
     body_seconds : float
         How long the body of a request may take.
+    safe_csv : bool
+        Whether texts of CSV responses that begin like a formula get an apostrophe, for spreadsheets.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def create_app(
     app = Service(store)
     app.add_middleware(Guard, token=None if is_local else token, hosts=LOOPBACK if is_local else None)
     app.add_exception_handler(TallybayesError, refusal)
-    handlers = Handlers(store, Limits(max_bytes, max_rows, body_seconds), learn, token, app.openapi)
+    handlers = Handlers(store, Limits(max_bytes, max_rows, body_seconds), learn, token, app.openapi, safe_csv)
     add_routes(app, handlers)
     return app
 

@@ -55,8 +55,8 @@ ERRORS: dict[int | str, Any] = {
         409: "rows that were never learned",
         413: "the body is too large",
         415: "the content type is not supported",
-        503: "another process has held the file of the model for too long; nothing was changed",
         422: "the rows do not fit the model; the detail gives the reason",
+        503: "too many large requests at once, or another process holds the file of the model; nothing was changed",
     }.items()
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -22,6 +23,7 @@ HEADERS = [
 ]
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/@\s]+)(?::\d*)?")
 OPEN = ("/health",)  # paths that need no token
 
 
@@ -44,7 +46,7 @@ class Guard:
             await send(message)
 
         headers = dict(scope["headers"])
-        if self.hosts is not None and _host(headers.get(b"host", b"")) not in self.hosts:
+        if self.hosts is not None and _host(scope["headers"]) not in self.hosts:
             # A page of somebody else's that has its name point here (DNS rebinding) is not served.
             await refuse(guarded, 421, "this service may only be called by its own host name")
         elif scope["path"] not in OPEN and not self._allows(headers.get(b"authorization", b"")):
@@ -70,9 +72,11 @@ def has_token(header: bytes, token: str) -> bool:
     return hmac.compare_digest(value.strip(), token.encode())
 
 
-def _host(header: bytes) -> str:
-    name = header.decode("latin-1").lower()
-    return name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]
+def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The name that the request asks for, without the port; nothing where it is malformed or given twice."""
+    given = [value for name, value in headers if name == b"host"]
+    found = HOST.fullmatch(given[0].decode("latin-1").lower()) if len(given) == 1 else None
+    return found[1] if found else ""
 
 
 async def refuse(send: Send, status: int, detail: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:

@@ -10,11 +10,10 @@ import numpy as np
 
 from tallybayes.core.merging import new_classes
 from tallybayes.core.model import Model
-from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, TallybayesError, UnlearnError, unlearning
 from tallybayes.inspection.evaluate import are_learned, evaluated
 from tallybayes.inspection.explain import explain, steps
-from tallybayes.inspection.predictions import PredictionColumns, predict_file
+from tallybayes.inspection.predictions import predict_file
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry
@@ -35,10 +34,12 @@ def summary(entry: Entry) -> dict[str, Any]:
     }
 
 
-def figures(model: Model) -> dict[str, Any]:
-    """What was measured when the model was learned, and how many rows it has learned by now."""
+def described(entry: Entry) -> dict[str, Any]:
+    """The summary of a model, what was measured when it was learned, and its columns."""
+    model = entry.current().model
     stored = model.provenance.evaluation
-    return {"n_learned": model.provenance.rows, "evaluation": None if stored is None else stored.as_dict()}
+    figures = {"n_learned": model.provenance.rows, "evaluation": None if stored is None else stored.as_dict()}
+    return {**summary(entry), **figures, "columns": columns(model)}
 
 
 def columns(model: Model) -> list[dict[str, Any]]:
@@ -57,7 +58,7 @@ def columns(model: Model) -> list[dict[str, Any]]:
 
 def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """The likeliest class and the probabilities, of one row or of many."""
-    table, single = table_of(body, max_rows)
+    table, single = table_of(model, body, max_rows)
     batch, classes = batch_of(model, table), model.schema.classes
     posterior, unseen = model.posterior(batch), batch.unseen()
     warned = {"warnings": unseen} if unseen else {}
@@ -73,7 +74,7 @@ def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     }
 
 
-def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
+def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[bytes, int]:
     """A CSV file with the predictions beside its rows, and the number of rows.
 
     It is written to a temporary directory and nowhere else.
@@ -82,7 +83,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
         source, out = Path(directory, "rows.csv"), Path(directory, "predicted.csv")
         source.write_bytes(content)
         try:
-            n_rows = predict_file(model, source, out, PredictionColumns())
+            n_rows = predict_file(model, source, out, safe_csv=safe_csv)
         except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
         return out.read_bytes(), n_rows
@@ -90,7 +91,7 @@ def predict_csv(model: Model, content: bytes) -> tuple[bytes, int]:
 
 def explanation(model: Model, body: Any) -> dict[str, Any]:
     """The evidence for the prediction of one row, and the calculation step by step."""
-    table, _ = table_of(body, 1, ("against",))
+    table, _ = table_of(model, body, 1, ("against",))
     batch, values = batch_of(model, table), table.row(0)
     against = body.get("against")
     if against is not None and not isinstance(against, (str, int, float, bool)):
@@ -102,7 +103,7 @@ def explanation(model: Model, body: Any) -> dict[str, Any]:
 
 def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """Performance on labelled rows."""
-    table, _ = table_of(body, max_rows, LABELLED)
+    table, _ = table_of(model, body, max_rows, LABELLED)
     batch = labelled_of(model, table, body)
     stored = model.provenance.evaluation
     if model.is_chosen and (stored is None or stored.n_learned != model.provenance.rows) and are_learned(model, batch):
@@ -111,16 +112,18 @@ def evaluation(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     return evaluated(model, batch).as_dict()
 
 
-def update(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+def update(model: Model, body: Any, max_rows: int) -> tuple[Model, dict[str, Any]]:
     """The model that has also learned the rows."""
+    table, _ = table_of(model, body, max_rows, LABELLED)
     batch = labelled_of(model, table, body, new_levels=True, new_classes=True)
     new = new_classes(model.schema.classes, batch.schema.classes)
     changed = model.learn(batch)
     return changed, {"rows": table.n_rows, "tally": repr(changed.tally)} | ({"warnings": new} if new else {})
 
 
-def unlearn(model: Model, table: Table, body: Any) -> tuple[Model, dict[str, Any]]:
+def unlearn(model: Model, body: Any, max_rows: int) -> tuple[Model, dict[str, Any]]:
     """The model that never saw the rows, with a receipt."""
+    table, _ = table_of(model, body, max_rows, LABELLED)
     with unlearning():
         batch = labelled_of(model, table, body, new_levels=True)
     changed = model.unlearn(batch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -14,13 +16,20 @@ from starlette.concurrency import run_in_threadpool
 from tallybayes import __version__
 from tallybayes.core.model import Model
 from tallybayes.serve import operations
-from tallybayes.serve.bodies import Limits, as_html, as_json, content_type, read, read_json
+from tallybayes.serve.bodies import (
+    MOST_EXPLAINED,
+    SMALL,
+    Counter,
+    Limits,
+    as_html,
+    as_json,
+    check_type,
+    content_type,
+    parsed,
+)
 from tallybayes.serve.describe import BODY, COMPARED, CSV, ERRORS, HEALTH, LABELLED, docs_page, index_page
 from tallybayes.serve.guard import has_token
-from tallybayes.serve.rows import table_of
 from tallybayes.serve.store import Entry, Store
-
-INLINE = 64  # rows that are scored without the detour over a thread
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,8 @@ class Handlers:
     learn: bool = False
     token: str | None = None  # what learning needs
     openapi: Callable[[], dict[str, Any]] = dict  # the description of the API, for its page
+    safe_csv: bool = False
+    large: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "large"))  # large requests, one by one
 
     def entry(self, name: str) -> Entry:
         """The model of that name."""
@@ -40,55 +51,73 @@ class Handlers:
             raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(entries)}")
         return entries[name]
 
-    async def _answer(self, name: str, request: Request, work: Callable[[Model, Any], Any]) -> Response:
-        """Read the body and return the record that the work makes of it; many rows are scored on a thread."""
-        entry = self.entry(name)
-        body = await read_json(request, self.limits)
-        model = entry.current().model
-        return as_json(await run_in_threadpool(work, model, body) if is_large(body) else work(model, body))
+    async def _run(
+        self, entry: Entry, request: Request, work: Callable[[bytes], Response], most: int | None = None
+    ) -> Response:
+        """Read the body and do the work on a thread; large ones wait for each other, small ones do not for them."""
+        kind, limits = content_type(request), self.limits
+        most = min(limits.bytes if kind == "text/csv" else limits.json_bytes, most or limits.bytes)
+        counter = Counter(limits, len(entry.loaded.model.schema.columns), kind, most)
+        async with limits.room.body(request, counter) as content:
+            if len(content) <= SMALL:
+                return await run_in_threadpool(work, content)
+            return await asyncio.get_running_loop().run_in_executor(self.large, work, content)
 
-    async def _change(self, name: str, request: Request, work: Callable[[Model, Any, Any], Any]) -> Response:
+    async def _answer(
+        self, name: str, request: Request, work: Callable[[Model, Any], Any], most: int | None = None
+    ) -> Response:
+        """Return the record that the work makes of the body."""
+        entry = self.entry(name)
+        check_type(request)
+        return await self._run(
+            entry, request, lambda content: as_json(work(entry.current().model, parsed(content))), most
+        )
+
+    async def _change(self, name: str, request: Request, work: Callable[[Model, Any, int], Any]) -> Response:
         """Replace a model by the one that the work makes of it and of labelled rows."""
         header = request.headers.get("authorization", "").encode("latin-1", "replace")
         if self.token is None or not has_token(header, self.token):
             needed = "learning needs the token: Authorization: Bearer …"
             raise HTTPException(401, needed, {"WWW-Authenticate": "Bearer"})
         entry = self.entry(name)
-        body = await read_json(request, self.limits)
-        table, _ = table_of(body, self.limits.rows, operations.LABELLED)
-        return as_json(await run_in_threadpool(entry.change, lambda model: work(model, table, body)))
+        check_type(request)
+
+        def change(content: bytes) -> Response:
+            body = parsed(content)
+            return as_json(entry.change(lambda model: work(model, body, self.limits.rows)))
+
+        return await self._run(entry, request, change)
 
     # ---------------------------------------------------------------------------------------- the API
 
     async def health(self) -> Response:
         """Whether the service is up, and whether every model is the one in its file."""
-        troubles = {name: e.trouble for name, e in self.store.entries.items() if e.trouble is not None}
+        troubles = await run_in_threadpool(self.store.troubles)
         return as_json({"status": "ok" if not troubles else "stale", "version": __version__, "troubles": troubles})
 
     async def models(self) -> Response:
         """The models that are served."""
-        return as_json({"models": [*map(operations.summary, self.store.entries.values())], "learn": self.learn})
+        return as_json({"models": await run_in_threadpool(self._summaries), "learn": self.learn})
 
     async def schema(self, name: str) -> Response:
         """Columns and classes, which a row may contain, and the performance that was measured in training."""
-        entry = self.entry(name)
-        model = entry.current().model
-        record = {**operations.summary(entry), **operations.figures(model), "columns": operations.columns(model)}
-        return as_json(record)
+        return await run_in_threadpool(lambda entry: as_json(operations.described(entry)), self.entry(name))
 
     async def predict(self, name: str, request: Request) -> Response:
         """The likeliest class and the probabilities: of one row, of many, or of a CSV file."""
         if content_type(request) != "text/csv":
             return await self._answer(name, request, lambda m, body: operations.predict(m, body, self.limits.rows))
-        entry, content = self.entry(name), await read(request, self.limits)
-        if content.count(b"\n") > self.limits.rows + 1:
-            raise HTTPException(413, f"more than {self.limits.rows:,} rows; send fewer at a time")
-        predicted, n_rows = await run_in_threadpool(operations.predict_csv, entry.current().model, content)
-        return Response(predicted, media_type="text/csv", headers={"X-Rows": str(n_rows)})
+        entry = self.entry(name)
+
+        def predict(content: bytes) -> Response:
+            predicted, n_rows = operations.predict_csv(entry.current().model, content, self.safe_csv)
+            return Response(predicted, media_type="text/csv", headers={"X-Rows": str(n_rows)})
+
+        return await self._run(entry, request, predict)
 
     async def explanation(self, name: str, request: Request) -> Response:
         """The evidence of each column for the prediction of one row."""
-        return await self._answer(name, request, operations.explanation)
+        return await self._answer(name, request, operations.explanation, MOST_EXPLAINED)
 
     async def evaluate(self, name: str, request: Request) -> Response:
         """The performance of the model on labelled rows; of those it learned, all of them, without their part in it."""
@@ -108,7 +137,10 @@ class Handlers:
         """The page of the only model, or links to those of all."""
         if len(self.store.entries) == 1:
             return await self.what_if(*self.store.entries)
-        return as_html(index_page([*map(operations.summary, self.store.entries.values())]))
+        return await run_in_threadpool(lambda: as_html(index_page(self._summaries())))
+
+    def _summaries(self) -> list[dict[str, Any]]:
+        return [*map(operations.summary, self.store.entries.values())]
 
     async def what_if(self, name: str) -> Response:
         """The page of a model."""
@@ -117,7 +149,7 @@ class Handlers:
 
     async def docs(self) -> Response:
         """The API for people."""
-        return as_html(docs_page(self.openapi()))
+        return await run_in_threadpool(lambda: as_html(docs_page(self.openapi())))
 
 
 @dataclass(frozen=True)
@@ -151,9 +183,3 @@ ROUTES = (
     Route("GET", "/models/{name}/what-if", Handlers.what_if, is_page=True),
     Route("GET", "/docs", Handlers.docs, is_page=True),
 )
-
-
-def is_large(body: Any) -> bool:
-    """Whether a body, not yet checked, may have so many rows that other requests should not wait for them."""
-    rows = body.get("rows") if isinstance(body, dict) else None
-    return (isinstance(body, dict) and "columns" in body) or (isinstance(rows, list) and len(rows) > INLINE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ CELLS = (str, int, float, bool, type(None))
 FORMS = "the body must be {'row': {column: value}}, {'rows': [{…}, …]} or {'columns': {column: [value, …]}}"
 
 
-def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Table, bool]:
-    """The rows of a body, and whether it is a single one."""
+def table_of(model: Model, body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Table, bool]:
+    """The rows of a body, and whether it is a single one; columns that the model does not know are refused first."""
     if not isinstance(body, dict):
         raise DataError(f"{FORMS}, not {_kind(body)}")
     given = [name for name in ("row", "rows", "columns") if name in body]
@@ -33,11 +33,15 @@ def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Ta
     value = body[name]
     if name == "columns":
         columns = _columns(value)
+        check_known(model, columns)
+        _check_number(max(map(len, columns.values()), default=0), most_rows)
     else:
         rows = [value] if name == "row" else value
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise DataError(f"{name!r} must be {'an object' if name == 'row' else 'a list of objects'}")
+        _check_number(len(rows), most_rows)
         names = dict.fromkeys(key for row in rows for key in row)
+        check_known(model, names)
         columns = {key: [row.get(key) for row in rows] for key in names}
         if rows and not columns:
             columns = {NOTHING: [None] * len(rows)}
@@ -46,11 +50,15 @@ def table_of(body: Any, most_rows: int, extra: tuple[str, ...] = ()) -> tuple[Ta
             if kind not in CELLS:
                 raise DataError(f"column {key!r} holds {_kind(kind())}; a value is text, a number, true, false or null")
     table = read_table(columns)
-    if not table.n_rows:
-        raise DataError("the body has no row")
-    if table.n_rows > most_rows:
-        raise DataError(f"{table.n_rows:,} rows are too many; send at most {most_rows:,} at a time")
+    _check_number(table.n_rows, most_rows)
     return table, name == "row"
+
+
+def _check_number(n_rows: int, most: int) -> None:
+    if not n_rows:
+        raise DataError("the body has no row")
+    if n_rows > most:
+        raise DataError(f"{n_rows:,} rows are too many; send at most {most:,} at a time")
 
 
 def _columns(value: Any) -> dict[str, list[Any]]:
@@ -76,16 +84,25 @@ def batch_of(model: Model, table: Table) -> TableBatch:
 
 def known(model: Model, table: Table) -> Table:
     """The table, if the model knows all of its columns."""
-    names = [column.name for column in model.schema.columns if not column.is_derived]
+    names = _names(model)
     if NOTHING in table.columns and NOTHING not in names:
         table = Table({}, table.n_rows)
-    have = set(names)
-    if extra := [name for name in table.columns if name not in have]:
-        some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        raise DataError(f"the model was not trained with {listed(extra)}; its columns are {some}")
     if bag := [model.schema.columns[p].name for p in model.bag]:
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
+
+
+def _names(model: Model) -> list[str]:
+    return [column.name for column in model.schema.columns if not column.is_derived]
+
+
+def check_known(model: Model, columns: Iterable[str]) -> None:
+    """Refuse columns that the model was not trained with."""
+    names = _names(model)
+    have = set(names)
+    if extra := [name for name in columns if name not in have]:
+        some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        raise DataError(f"the model was not trained with {listed(extra)}; its columns are {some}")
 
 
 def labelled_of(

@@ -47,11 +47,12 @@ class Entry:
     refused: tuple[int, ...] = ()  # a broken version, not to be read again and again
     page: tuple[Loaded, str] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+    page_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def current(self) -> Loaded:
+    def current(self, at_once: bool = False) -> Loaded:
         """The model, read again if its file has changed; a broken file leaves the old model in service."""
         now = time.monotonic()
-        if now - self.checked < CHECK:
+        if now - self.checked < CHECK and not at_once:
             return self.loaded
         self.checked = now
         try:
@@ -70,9 +71,10 @@ class Entry:
         try:
             self.loaded, self.trouble = _read(self.path), None
             LOG.info("%s was read again", self.path.name)
-        except (ModelFileError, OSError) as error:
+        except Exception as error:  # whatever the file is, what is served stays
             self.refused = stamp
-            self._keep(str(error))
+            known = isinstance(error, (ModelFileError, OSError))
+            self._keep(str(error) if known else f"{self.path.name}: {type(error).__name__}: {error}")
 
     def _keep(self, trouble: str) -> None:
         if trouble != self.trouble:
@@ -98,10 +100,11 @@ class Entry:
     def html(self, service: str) -> str:
         """The what-if page of the model, made once for each version of it."""
         loaded = self.current()
-        if self.page is None or self.page[0] is not loaded:
-            made = report.make(loaded.model, title=self.name, target=loaded.target)
-            self.page = loaded, made.html(service)
-        return self.page[1]
+        with self.page_lock:
+            if self.page is None or self.page[0] is not loaded:
+                made = report.make(loaded.model, title=self.name, target=loaded.target)
+                self.page = loaded, made.html(service)
+            return self.page[1]
 
 
 class Store:
@@ -116,6 +119,12 @@ class Store:
             self.entries[name] = Entry(name, path, _read(path))
         if not self.entries:
             raise SettingError("name at least one model file to serve")
+
+    def troubles(self) -> dict[str, str]:
+        """Why models are not those in their files, as of now."""
+        for entry in self.entries.values():
+            entry.current(at_once=True)
+        return {name: entry.trouble for name, entry in self.entries.items() if entry.trouble is not None}
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

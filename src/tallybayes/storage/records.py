@@ -96,7 +96,7 @@ class Decoder:
             "float": lambda v: SPECIAL[v["value"]],
             "array": self._array,
             "values": lambda v: _values([self(item) for item in v["of"]], v["dtype"]),
-            "range": lambda v: range(*map(_index, v["of"])),
+            "range": lambda v: _range(*map(_index, v["of"])),
             "list": lambda v: [self(item) for item in v["of"]],
             "set": lambda v: {self(item) for item in v["of"]},
             "frozenset": lambda v: frozenset(self(item) for item in v["of"]),
@@ -138,6 +138,12 @@ def _below(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
+def _range(*of: int) -> range:
+    found = range(*of)
+    len(found)  # an OverflowError where it cannot be counted
+    return found
+
+
 def _index(value: Any) -> int:
     if type(value) is not int:
         raise TypeError(value)
@@ -175,7 +181,7 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(fits(value, each) for each in inner)
     if origin is Literal:
-        return any(value == each and type(value) is type(each) for each in inner)
+        return any(type(value) is type(each) and value == each for each in inner)
     if origin is tuple:
         each = inner[:1] * len(value) if inner[1:] == (...,) and isinstance(value, tuple) else inner
         return isinstance(value, tuple) and len(value) == len(each) and all(map(fits, value, each))
@@ -185,7 +191,10 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is Sequence:
         if isinstance(value, range):
             return fits(0, inner[0])
-        return is_dataclass(value) or (isinstance(value, (tuple, list)) and all(fits(item, inner[0]) for item in value))
+        if is_dataclass(value):
+            held = _holds(value.__class__)
+            return held is inner[0] or (held is str and inner[0] is Hashable)
+        return isinstance(value, (tuple, list)) and all(fits(item, inner[0]) for item in value)
     if origin is Mapping:
         return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
     if hint is Hashable:  # a level or a label
@@ -199,6 +208,13 @@ def fits(value: Any, hint: Any) -> bool:
     if getattr(hint, "_is_protocol", False):
         return is_dataclass(value) and all(hasattr(value, name) for name in _demanded(hint))
     return isinstance(hint, type) and not is_typeddict(hint) and isinstance(value, hint)
+
+
+@cache
+def _holds(cls: type) -> Any:
+    """What a record that is a sequence is one of; None where it is no sequence."""
+    bases = (base for base in getattr(cls, "__orig_bases__", ()) if get_origin(base) is Sequence)
+    return next((get_args(base)[0] for base in bases), None)
 
 
 @cache

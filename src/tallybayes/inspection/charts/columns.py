@@ -78,6 +78,8 @@ def _block(model: Model, name: str, batch: Batch | None, wanted: Sequence[str] |
     shapes = _coded(model, name, places, prior) if family.is_coded else numbers_of(model, name, places, batch, prior)
     weights = {} if model.settings.weights is None else model.settings.weights.columns
     for j, (information, shape) in shapes:
+        if isinstance(shape, Curves) and not np.isfinite(shape.points).all():
+            continue  # numbers so large that their logs alone are numbers cannot be drawn
         column, missing = model.schema.columns[block.columns[j]], _missing(model, name, j)
         known = names[j], column.kind, name, model.schema.classes, prior
         yield ColumnPicture(*known, max(0.0, information), weights.get(names[j], 1.0), missing, shape)

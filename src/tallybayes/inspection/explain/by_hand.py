@@ -51,7 +51,7 @@ def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, .
             what = f"{column.name} = {shown(value)}"
             if offsets[:, p].any():
                 what = f"{what} × correction"
-                factors = tuple(f"{f} × {math.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
+                factors = tuple(f"{f} × {np.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
             found.append(Step(what, factors, logs))
     return tuple(found)
 
@@ -71,7 +71,7 @@ def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs:
         return written
     if isinstance(family, Categorical) and value in (column.levels or ()):
         return tuple(map(str, level_ratios(model, column.name)[list(column.levels or ()).index(value)]))
-    return tuple(f"{math.exp(log):.4g}" for log in logs)
+    return tuple(f"{np.exp(log):.4g}" for log in logs)
 
 
 class Ratio(NamedTuple):

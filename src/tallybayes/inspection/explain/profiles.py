@@ -143,11 +143,13 @@ def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[ProfileEntr
     if not (weight and one.m2[k, 0] and rest.m2[0, 0]):
         return []
     variance, other = float(one.m2[k, 0]) / weight, float(rest.m2[0, 0] / rest.weight[0, 0])
+    if not (variance and other):  # too small for a float
+        return []
     apart = mean - float(rest.mean[0, 0])
-    strength = 0.5 * (math.log(other / variance) + (variance + apart**2) / other - 1.0)
+    strength = 0.5 * (math.log(other) - math.log(variance) + (variance + apart * apart) / other - 1.0)
 
     def formatted(middle: float, spread: float) -> str:
-        return f"{math.exp(middle):.4g} ×÷ {math.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+        return f"{np.exp(middle):.4g} ×÷ {np.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
 
     mine, theirs = formatted(mean, math.sqrt(variance)), formatted(float(rest.mean[0, 0]), math.sqrt(other))
     return [ProfileEntry(name, f"{name} {mine} (others {theirs})", strength)]
