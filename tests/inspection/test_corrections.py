@@ -59,7 +59,9 @@ def test_points_of_a_nomogram_include_offsets():
     a, b = (model.schema.classes.index(label) for label in ("Gentoo", "Adelie"))
     line = next(line for line in chart.lines if line.column == "island")
     estimator.model_ = model
-    parts = estimator.contributions({**{n: [None] * 3 for n in model.schema.names}, "island": list(line.values)})
+    parts = estimator.contributions(
+        {**{c.name: [None] * 3 for c in model.schema.columns if not c.is_derived}, "island": list(line.values)}
+    )
     j = model.schema.names.index("island")
     np.testing.assert_allclose(line.log_odds, parts[:, a, j] - parts[:, b, j], atol=1e-9)
 
@@ -76,7 +78,7 @@ def test_offsets_are_not_linear():
 def test_an_estimator_without_refinement_keeps_its_columns(rows):
     plain = refined().without_refinement()
     assert plain.get_params()["weights"] is None
-    assert plain.get_params()["pairs"] == 0
+    assert plain.get_params()["max_pairs"] == 0
     assert plain.model_ == refined().model_.without_refinement()
     assert plain.predict_proba(rows).shape == (20, 3)
     assert "correction" not in str(plain.explain({name: values[0] for name, values in rows.items()}))

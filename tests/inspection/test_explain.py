@@ -52,9 +52,8 @@ def test_factors_are_written_as_they_are_worked_out() -> None:
         table, ["small", "small", "small", "big", "big", "big"] * 9
     )
     row = {"size": 2.0, "side": "l"}
-    core = replace(
-        model.model_, settings=replace(model.model_.settings, weights=EvidenceWeights({"size": 0.25}, prior=0.5))
-    )
+    weights = EvidenceWeights({"size": 0.25}, prior=0.5)
+    core = replace(model.model_, settings=replace(model.model_.settings, weights=weights, offsets={}))
     prior, *others = steps(core, model._rows([row]), row)
     assert prior.factors == ("(27/54)^0.5", "(27/54)^0.5")
     factor = next(step for step in others if step.what == "size = 2")

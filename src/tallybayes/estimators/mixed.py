@@ -259,7 +259,7 @@ class NaiveBayes(TableNB):
         estimator
         """
         check_is_fitted(self)
-        return self._like(self.model_.without_refinement(), weights=None, max_pairs=0, calibration=None)
+        return self._like(self.model_.without_refinement(), weights=None, pairs="auto", max_pairs=0, calibration=None)
 
     @property
     def alpha_(self) -> float:
