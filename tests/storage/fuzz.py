@@ -208,7 +208,7 @@ def rows_of(model: Model) -> tuple[TableBatch, dict[str, Any]]:
     return TableBatch(model.schema, table, model.tally.places), table.row(0)
 
 
-def use(model: Model, seed: int) -> None:
+def use(model: Model, folder: Path, seed: int) -> None:
     """Predict, explain, show, export, learn and save; TallybayesError is a clear refusal, but not of a prediction."""
     batch, values = rows_of(model)
     posterior = model.posterior(batch)
@@ -227,18 +227,13 @@ def use(model: Model, seed: int) -> None:
         lambda: export.to_sql(model, "rows"),
         lambda: model.learn(learned).posterior(batch),
         lambda: model + model.blank(),
-        lambda: written(model),
+        lambda: storage.write(model, folder / "again.tally"),
     ]
     if seed % 10 == 0:
         works += [lambda: report.make(model).html(), lambda: export.to_onnx(model)]
     for work in works:
         with suppress(TallybayesError):
             work()
-
-
-def written(model: Model) -> None:
-    with tempfile.NamedTemporaryFile() as file:
-        storage.write(model, file.name)
 
 
 def outcome(data: bytes, path: Path, seed: int) -> str:
@@ -248,7 +243,7 @@ def outcome(data: bytes, path: Path, seed: int) -> str:
         model = storage.read(path)
     except ModelFileError:
         return "refused"
-    use(model, seed)
+    use(model, path.parent, seed)
     try:
         estimator = tallybayes.load(path)
     except ModelFileError:

@@ -193,6 +193,8 @@ class NumberedColumns(Sequence[Column]):
     def __post_init__(self) -> None:
         if not 0 <= self.n_columns < 2**31:
             raise SchemaError(f"there cannot be {self.n_columns:,} columns")
+        if self.kind in ("text", "pair"):  # which have words or parts
+            raise SchemaError(f"the columns of an array cannot be {self.kind}")
 
     def __len__(self) -> int:
         return self.n_columns
