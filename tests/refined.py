@@ -49,7 +49,7 @@ def with_offsets(model, seed=0, share=1.0):
     rng, classes = np.random.default_rng(seed), model.schema.classes
     offsets = {}
     for column in model.schema.columns:
-        if rng.random() < share:
+        if column.kind != "block" and rng.random() < share:
             cells = cells_of(column)
             offsets[column.name] = Offset(cells, classes, rng.normal(0, 0.5, (cells.n_cells, len(classes))))
     weights = EvidenceWeights({name: float(rng.choice([0.0, 0.5, 1.2])) for name in model.schema.names}, 0.9)
