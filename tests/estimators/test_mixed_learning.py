@@ -874,7 +874,7 @@ def test_each_parameter_changes_the_answer(change: dict[str, Any]) -> None:
 def test_every_parameter_is_tested() -> None:
     """`decay`, `strict`, `n_jobs` and what the classical model goes without have tests of their own."""
     tested = {name for change in CHANGES for name in change}
-    elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "classical"}
+    elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "max_pairs", "classical"}
     elsewhere |= set(Fitted._shared_constraints)
     assert tested | elsewhere == set(NaiveBayes(classical=True).get_params())
 
@@ -934,7 +934,7 @@ def test_reasons_tell_only_what_holds_for_all_rows(how: str) -> None:
         "area": ["n", None] * 12,
         "id": [f"r{i}" for i in range(24)],
     }
-    model = NaiveBayes(kind={"zip": "category"}, missing={"area": "level"}).fit(x, Y * 4)
+    model = NaiveBayes(kind={"zip": "category"}, missing={"area": "level"}, classical=True).fit(x, Y * 4)
     first = {column.name: column.reason for column in model.schema_.columns}
     assert (first["city"], first["side"]) == ("text, 2 levels in 24 rows", "numbers from 1 to 4")
     if how == "partial_fit":
