@@ -90,7 +90,9 @@ def assert_one_model(frame: pl.DataFrame, params: dict[str, Any], routes: list[s
         assert there.classes_.tolist() == here.classes_.tolist(), route
         assert there.model_.provenance.rows == here.model_.provenance.rows, route
         found = predicted(there, frame[:500], route)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE, err_msg=route)
+        # Evidence is kept in single precision, and words that are listed in another order round otherwise.
+        close = 1e-8 if "tokens" in params else CLOSE
+        np.testing.assert_allclose(found, expected, rtol=0, atol=close, err_msg=route)
 
 
 PARAMETERS: dict[str, dict[str, Any]] = {
