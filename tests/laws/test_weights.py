@@ -103,7 +103,10 @@ def test_what_the_default_counts_is_weighted_exactly(seed: int) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"numeric": "gaussian"},
+        pytest.param(
+            {"numeric": "gaussian"},
+            marks=pytest.mark.xfail(strict=True, reason="a row of weight two is in one fold, two rows may be in two"),
+        ),
         pytest.param(
             {},
             marks=pytest.mark.xfail(

@@ -73,10 +73,10 @@ def test_columns_without_evidence_are_left_out_or_silent():
     assert_allclose(model.predict_proba(odd), plain.predict_proba(x), atol=1e-3)
 
 
-@pytest.mark.parametrize("pairs", ["auto", 0, []])
-def test_a_table_of_nothing_gives_the_prior(pairs):
+@pytest.mark.parametrize("given", [{}, {"max_pairs": 0}, {"pairs": []}], ids=str)
+def test_a_table_of_nothing_gives_the_prior(given):
     with pytest.warns(ColumnWarning, match="no column is evidence"):
-        model = NaiveBayes(pairs=pairs).fit({"nothing": [None] * 40}, [0] * 30 + [1] * 10)
+        model = NaiveBayes(**given).fit({"nothing": [None] * 40}, [0] * 30 + [1] * 10)
     assert_allclose(model.predict_proba({"nothing": [None]}), [[0.75, 0.25]])
 
 

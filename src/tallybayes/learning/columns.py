@@ -117,13 +117,16 @@ def fine_edges_of(batch: TableBatch, p: int) -> tuple[float, ...]:
     return fine_edges(values.numbers(0, len(values)))
 
 
-def with_fine_edges(batch: TableBatch) -> TableBatch:
-    """The rows, with edges that some of them share with all: which rows share a bin then depends on no unit."""
-    columns = tuple(
-        replace(c, edges=fine_edges_of(batch, p)) if c.kind == "numeric" and c.name in batch.table.columns else c
-        for p, c in enumerate(batch.schema.columns)
-    )
-    return replace(batch, schema=replace(batch.schema, columns=columns))
+def with_own_edges(batch: TableBatch) -> TableBatch:
+    """The rows with fine edges that are values of theirs: then no unit decides on which side of them other rows are."""
+    columns = list(batch.schema.columns)
+    for p, column in enumerate(columns):
+        if column.kind == "numeric" and column.name in batch.table.columns:
+            values = np.asarray(batch.table.columns[column.name].numbers(0, batch.n_rows), dtype=np.float64)
+            known = np.sort(values[np.isfinite(values)])
+            edges = fine_edges_of(batch, p)
+            columns[p] = replace(column, edges=tuple(known[np.searchsorted(known, edges)].tolist()) if edges else ())
+    return replace(batch, schema=replace(batch.schema, columns=tuple(columns)))
 
 
 def _read(column: Column, family: Family | None, choice: Choice | None) -> Column:

@@ -24,7 +24,7 @@ from tallybayes.core.tally import Block, Tally
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
-from tallybayes.learning.columns import with_fine_edges
+from tallybayes.learning.columns import with_own_edges
 from tallybayes.learning.corrections import Cells, Regression, best_strength
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
@@ -51,7 +51,8 @@ class _Folds:
         assert batch.labels is not None
         n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
-        found = [climbed(batch.take(np.flatnonzero(fold != f)), base, options, pull) for f in range(n_folds)]
+        others = (with_own_edges(batch.take(np.flatnonzero(fold != f))) for f in range(n_folds))
+        found = [climbed(rows, base, options, pull) for rows in others]
         ladders = [ladder for ladder in found if ladder is not None]
         return cls(batch, fold, ladders, options.n_jobs) if len(ladders) == n_folds else None
 
@@ -92,7 +93,6 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
-        batch = with_fine_edges(batch)
         whole = climbed(batch, learned, options)
         folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
         if folds is None or whole is None:
