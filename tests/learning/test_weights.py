@@ -202,7 +202,7 @@ def test_copies_of_a_column_share_one_weight(copies):
     shares = [model.weights_.columns[name] for name in twins if name.startswith("a")]
     assert_allclose(shares, np.full(copies, single.weights_.columns["a"] / copies), rtol=0.1)
     assert sum(shares) == pytest.approx(1.0, abs=0.2)  # how far from one depends on the folds
-    assert_allclose(model.predict_proba(twins), single.predict_proba(x), atol=0.03)
+    assert_allclose(model.predict_proba(twins), single.predict_proba(x), atol=0.05)
 
 
 def test_columns_of_noise_do_not_hurt():
