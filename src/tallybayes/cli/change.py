@@ -46,7 +46,7 @@ def update(options: argparse.Namespace) -> None:
         model.provenance.refuse_guesses("learning more rows")
         counted, facts = _counted(model, file, options)
         _tell_of_new(model, counted, options)
-        with warnings.catch_warnings():  # they are told
+        with warnings.catch_warnings():  # they are noted above
             warnings.simplefilter("ignore", LabelWarning)
             changed = model.with_rows(counted, facts.n_rows)
         _write(changed, saved, options.output or options.model, options)

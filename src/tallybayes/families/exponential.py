@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels, kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.family import Counting, Evidence, Family, left_of, per_column, refuse_below_least
+from tallybayes.core.family import Counting, left_of, per_column, refuse_below_least
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Line
-from tallybayes.core.trials import Trial
+from tallybayes.families._compiled import Compiled
 from tallybayes.families._linear import Linear, Slopes
 
 
@@ -30,7 +30,7 @@ class Means(Linear):
 
 
 @dataclass(frozen=True)
-class Exponential(Family):
+class Exponential(Compiled):
     """A mean per class and column.
 
     Parameters
@@ -86,14 +86,6 @@ class Exponential(Family):
             mean = _means(count, weight, pooled, alpha[j : j + 1])
             out += np.where(seen[:, None], -np.log(mean) - value[:, None] / mean, 0.0)
         return out
-
-    def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Exponential], Array]:
-        return [self] * trial.x.shape[1], self._columns(summary).losses(trial)
-
-    def evidence_without(
-        self, summary: Counts, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
-    ) -> None:
-        self._columns(summary).evidence(x, labels, out, places)
 
     def _columns(self, summary: Counts) -> column_kernels.Tallied:
         return column_kernels.exponential(summary, per_column(self.alpha, summary.count.shape[1]))

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels, kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.family import Counting, Evidence, Family
+from tallybayes.core.family import Counting
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Normal
-from tallybayes.core.trials import Trial
 from tallybayes.errors import CellError, NotAvailableError
+from tallybayes.families._compiled import Compiled
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Normals:
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(Compiled):
     """A normal distribution per class and column.
 
     Parameters
@@ -147,14 +147,6 @@ class Gaussian(Family):
         shared = self.variance == "shared"
         settings = self.var_smoothing, float(np.max(params.epsilon, initial=0.0)), shared, self.ignore_constants
         return kernels.gaussian_leave_one_out(x, labels, moments, merged, *settings)
-
-    def tuned(self, summary: Moments, trial: Trial) -> tuple[list[Gaussian], Array]:
-        return [self] * trial.x.shape[1], self._columns(summary).losses(trial)
-
-    def evidence_without(
-        self, summary: Moments, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
-    ) -> None:
-        self._columns(summary).evidence(x, labels, out, places)
 
     def _columns(self, summary: Moments) -> column_kernels.Tallied:
         """Each column as a block of its own."""

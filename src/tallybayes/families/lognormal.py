@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
-from tallybayes.core.family import Counting, Evidence, Family, refuse_below_least
+from tallybayes.core.family import Counting, refuse_below_least
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Normal
-from tallybayes.core.trials import Trial
+from tallybayes.families._compiled import Compiled
 from tallybayes.families.gaussian import Gaussian, Normals
 
 
 @dataclass(frozen=True)
-class Lognormal(Family):
+class Lognormal(Compiled):
     """A normal distribution of log x, per class and column; a number that is not positive is no evidence.
 
     Parameters
@@ -70,14 +70,6 @@ class Lognormal(Family):
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         return self._normal.leave_one_out(summary, params, _logs(x), labels)
-
-    def tuned(self, summary: Moments, trial: Trial) -> tuple[list[Lognormal], Array]:
-        return [self] * trial.x.shape[1], self._columns(summary).losses(trial)
-
-    def evidence_without(
-        self, summary: Moments, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
-    ) -> None:
-        self._columns(summary).evidence(x, labels, out, places)
 
     def _columns(self, summary: Moments) -> column_kernels.Tallied:
         return column_kernels.normal(summary, self.var_smoothing, shared=False, ignore_constants=True, of_logs=True)

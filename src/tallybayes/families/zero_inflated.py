@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.equality import ByValue
-from tallybayes.core.family import Counting, Evidence, Family, Numbers
+from tallybayes.core.family import Counting, Numbers
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts, Index, Moments
 from tallybayes.core.terms import Normal, Spike
-from tallybayes.core.trials import Trial
+from tallybayes.families._compiled import Compiled
 from tallybayes.families.bernoulli import Bernoulli, Chances
 from tallybayes.families.gaussian import Gaussian, Normals
 from tallybayes.families.lognormal import Lognormal
@@ -85,7 +85,7 @@ class SpikedParameters:
 
 
 @dataclass(frozen=True)
-class ZeroInflated(Family):
+class ZeroInflated(Compiled):
     """A spike at zero and a distribution of everything else, per class and column.
 
     Parameters
@@ -161,14 +161,6 @@ class ZeroInflated(Family):
         return spike.leave_one_out(summary.other, params.other, other, labels) + rest.leave_one_out(
             summary.rest, params.rest, numbers, labels
         )
-
-    def tuned(self, summary: Spiked, trial: Trial) -> tuple[list[ZeroInflated], Array]:
-        return [self] * trial.x.shape[1], self._columns(summary).losses(trial)
-
-    def evidence_without(
-        self, summary: Spiked, x: NDArray[Any], labels: Labels, out: Evidence, places: Sequence[int]
-    ) -> None:
-        self._columns(summary).evidence(x, labels, out, places)
 
     def _columns(self, summary: Spiked) -> column_kernels.Tallied:
         return column_kernels.spiked(summary.other, summary.rest, self.alpha, self.var_smoothing, self.of_logs)

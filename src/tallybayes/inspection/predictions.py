@@ -95,9 +95,9 @@ def _stream(
     schema = pa.schema([*kept, *prediction_fields(model, output)])
 
     def batches() -> Iterator[Any]:
-        done, told = 0, set[str]()
+        done, warned = 0, set[str]()
         for batch in file.batches(wanted):
-            yield with_predictions(model, batch, output, schema, told)
+            yield with_predictions(model, batch, output, schema, warned)
             done += batch.num_rows
             if progress is not None:
                 progress(done)
@@ -117,9 +117,9 @@ def prediction_fields(model: Model, output: PredictionColumns) -> list[Any]:
 
 
 def with_predictions(
-    model: Model, batch: Any, output: PredictionColumns, schema: Any, told: set[str] | None = None
+    model: Model, batch: Any, output: PredictionColumns, schema: Any, warned: set[str] | None = None
 ) -> Any:
-    """A record batch with the predictions beside its rows; what was ``told`` is not warned of again."""
+    """A record batch with the predictions beside its rows; what is in ``warned`` is not warned of again."""
     import pyarrow as pa
 
     from tallybayes.data import arrow
@@ -127,8 +127,8 @@ def with_predictions(
     places = model.tally.places
     rows = TableBatch(model.schema, arrow.arrow_table(pa.Table.from_batches([batch])), places)
     for sentence in rows.unseen():
-        if told is not None and sentence not in told:
-            told.add(sentence)
+        if warned is not None and sentence not in warned:
+            warned.add(sentence)
             warnings.warn(sentence, ColumnWarning, stacklevel=2)
     columns = _columns(model, rows, output, arrow.labels(model.schema.classes))
     return pa.RecordBatch.from_arrays([*(batch.columns if output.beside else []), *columns], schema=schema)

@@ -88,7 +88,7 @@ class _Folds:
         return self.gathered(logs)
 
 
-def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen] | None:
+def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None] | None:
     """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):

@@ -151,7 +151,7 @@ def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
 
 
 def _cleared(weights: Array) -> Array:
-    """Weights that are next to nothing are nothing: evidence that was never weighed may be of any size."""
+    """Weights that are next to nothing are nothing: evidence that was never weighted may be of any size."""
     return np.where(weights < NEAR_ZERO, 0.0, weights)
 
 

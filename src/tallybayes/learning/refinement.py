@@ -7,7 +7,6 @@ pseudocount and weight are chosen by exact leave-one-out, which hardly flatters 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -31,6 +30,7 @@ from tallybayes.learning.weights import column_weights, is_better, learn
 from tallybayes.learning.word_weights import with_word_weights
 
 FOLDS = 5  # of texts that the weights are judged on
+PSEUDOCOUNT_KEPT = f"{LEAVE_ONE_OUT} of the counts, pseudocount kept"
 
 
 def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
@@ -60,7 +60,7 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
-    model, unseen = found[0], cast("Unseen | None", found[1])
+    model, unseen = found
     if options.weights == "words" and model.texts:
         for block in model.texts:
             model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
@@ -96,14 +96,14 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
         if options.weights is None or (
             options.weights == "auto" and not is_better(losses(plain, labels), losses(scores, labels), labels.weight)
         ):
-            return model, Unseen(plain, labels, LEAVE_ONE_OUT)
+            return model, Unseen(plain, labels, PSEUDOCOUNT_KEPT)
         weights = ladder.weights[0]
         given = EvidenceWeights(column_weights(model, ladder.names, weights), float(weights[0]))
         note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
         settings = replace(model.settings, weights=given)
         model = replace(model, settings=settings, provenance=model.provenance.noted(note))
         if options.weights != "words":
-            return model, Unseen(scores, labels, f"{LEAVE_ONE_OUT}, weights cross-fitted")
+            return model, Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")
         for block in model.texts:
             model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
         return model, None
