@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import multiprocessing
 import os
 import sys
@@ -45,7 +46,7 @@ def run(arguments: Sequence[str] = ()) -> None:
     rows = []
     for section in options.sections or SECTIONS:
         jobs, show = SECTIONS[section]
-        records = in_processes(jobs(options), options.jobs, section)
+        records = in_processes(jobs(options), options.jobs, section, options.resume)
         if not records:
             sys.exit(f"{section}: no tables; set TALLYBAYES_DATA to a folder with datasets.json and its files")
         show(records)
@@ -63,21 +64,35 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, help="runs of each setting of noise (20), draws of each small table (10)")
     parser.add_argument("--tables", type=lambda text: text.split(","), help="only these tables, with commas between")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (the number of cores)")
+    parser.add_argument("--resume", type=Path, help="keep finished trials in this file, and do not run them again")
     parser.add_argument("--csv", type=Path, help="also write a line for each trial to this file")
     return parser
 
 
-def in_processes(jobs: list[Job], n_processes: int, title: str) -> list[Record]:
-    """The records of trials in their order; a line on stderr counts them."""
-    start, records = perf_counter(), [Record()] * len(jobs)
+def in_processes(jobs: list[Job], n_processes: int, title: str, kept: Path | None = None) -> list[Record]:
+    """The records of trials in their order; a line on stderr counts them. Those that are kept are not run again."""
+    start, known = perf_counter(), _kept(kept)
+    names = [json.dumps([trial.__name__, *arguments]) for trial, arguments in jobs]
     context = multiprocessing.get_context("spawn")  # so that libraries read their number of threads again
     with ProcessPoolExecutor(n_processes, context, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
-        places = {pool.submit(trial, *arguments): i for i, (trial, arguments) in enumerate(jobs)}
-        for done, future in enumerate(as_completed(places), start=1):
-            records[places[future]] = future.result()
+        left = [(name, *job) for name, job in zip(names, jobs, strict=True) if name not in known]
+        running = {pool.submit(trial, *arguments): name for name, trial, arguments in left}
+        for future in as_completed(running):
+            known[running[future]] = future.result()
+            if kept is not None:
+                with kept.open("a") as file:
+                    print(json.dumps([running[future], future.result()], default=float), file=file)
+            done = sum(name in known for name in names)
             print(f"\r# {title}: {done} of {len(jobs)}, {perf_counter() - start:.0f} s", end="", file=sys.stderr)
     print(file=sys.stderr)
-    return records
+    return [known[name] for name in names]
+
+
+def _kept(path: Path | None) -> dict[str, Record]:
+    """The records of finished trials by their arguments."""
+    if path is None or not path.exists():
+        return {}
+    return dict(json.loads(line) for line in path.read_text().splitlines())
 
 
 def noise_jobs(options: argparse.Namespace) -> list[Job]:

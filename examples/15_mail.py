@@ -4,13 +4,14 @@ import tempfile
 from pathlib import Path
 
 from tallybayes.data import datasets
-from tallybayes.mail import database, filter, message
+from tallybayes.mail import database, filter, ledger, message, training
 from tallybayes.mail.boxes import places
+from tallybayes.mail.identity import identify
 
 # Twelve messages of each kind, made up; your own are Maildirs, mboxes or directories of files.
 spam, ham = ([message.document(p.read()) for p in places([datasets.mailbox(kind)])] for kind in ("spam", "ham"))
-model, held_out = filter.train(ham, spam)
-print(f"leave-one-out: {sum(held_out[12:] > 0.5)} of 12 spam and {sum(held_out[:12] < 0.5)} of 12 ham are right")
+model, held_out = training.train(ham, spam)
+print(f"leave-one-out:\n{held_out}")
 
 letter = b"From: Anna <anna@reading.example.org>\nSubject: A free evening?\n\nShall we read the next chapter?\n"
 tokens = message.document(letter)
@@ -25,8 +26,9 @@ right = filter.learn(filter.unlearn(wrong, [tokens], "spam"), [tokens], "ham")
 print("\nafter the mistake:  ", *filter.classify(wrong, [tokens]))
 print("after the correction:", *filter.classify(right, [tokens]))
 
-# On disk it is a model file that is changed under a lock, one delivery at a time.
+# On disk it is a model file and a memory of its messages, changed under a lock: learning twice counts once.
 path = Path(tempfile.mkdtemp()) / "mail.tally"
-database.create(model, path)
-database.update(path, lambda learned: filter.learn(learned, [tokens], "ham"))
-print("\non disk:", database.read(path).tally)
+item = ledger.Item(identify(letter), tokens, ledger.HAM)
+for _ in range(2):
+    book = ledger.change(path, lambda book: book.learn([item]))
+    print(f"\n{book.learned} learned:", database.read(path).tally)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "counts.hpp"
@@ -11,22 +12,43 @@
 
 namespace tb {
 
-// Flags the entries of each row that are among the `most` largest positive ones of a column of `said` (nnz, K). What is
-// alike to nine decimals is equally strong, and then the first counts: rounding must not choose between words.
-inline void strongest(const double* said, const std::int64_t* start, Index n_rows, Index n_classes, Index most, std::uint8_t* chosen) {
-    struct Word { double strength; Index entry; };
-    std::vector<Word> candidates;
-    const auto stronger = [](const Word& a, const Word& b) { return a.strength != b.strength ? a.strength > b.strength : a.entry < b.entry; };
+// A word of a document, and how strongly it speaks for a class.
+struct Clue { double strength; Index entry; };
+
+// Strengths that are alike to nine decimals are equal: rounding must not choose between words.
+inline double strength_of(double said) { return std::nearbyint(said * 1e9); }
+
+// Calls found(entry) for the `most` strongest words, of equally strong ones the first `alike`. Words that were counted
+// in the same documents are equally strong, and say together little more than one of them.
+template <class Found>
+void each_strongest(std::vector<Clue>& words, Index most, Index alike, Found&& found) {
+    const auto stronger = [](const Clue& a, const Clue& b) { return a.strength != b.strength ? a.strength > b.strength : a.entry < b.entry; };
+    double last = 0.0;
+    Index left = most, equal = 0;
+    for (std::size_t done = 0; done < words.size() && left > 0;) {  // few of many are ever put in order
+        const std::size_t end = std::min(words.size(), done + 4 * static_cast<std::size_t>(std::min<Index>(most, 1 << 20)));
+        std::partial_sort(words.begin() + static_cast<std::ptrdiff_t>(done), words.begin() + static_cast<std::ptrdiff_t>(end), words.end(), stronger);
+        for (; done < end && left > 0; ++done) {
+            equal = words[done].strength == last ? equal + 1 : 1;
+            last = words[done].strength;
+            if (equal > alike) continue;
+            found(words[done].entry);
+            --left;
+        }
+    }
+}
+
+// Flags the entries of each row that are among the strongest for some class: positive ones of a column of `said` (nnz, K).
+inline void strongest(const double* said, const std::int64_t* start, Index n_rows, Index n_classes, Index most, Index alike, std::uint8_t* chosen) {
+    std::vector<Clue> words;
     for (Index row = 0; row < n_rows; ++row) {
         for (Index k = 0; k < n_classes; ++k) {
-            candidates.clear();
+            words.clear();
             for (Index entry = start[row]; entry < start[row + 1]; ++entry) {
-                const double strength = std::nearbyint(said[entry * n_classes + k] * 1e9);
-                if (strength > 0.0) candidates.push_back({strength, entry});
+                const double strength = strength_of(said[entry * n_classes + k]);
+                if (strength > 0.0) words.push_back({strength, entry});
             }
-            const auto count = std::min<std::size_t>(candidates.size(), static_cast<std::size_t>(most));
-            if (count < candidates.size()) std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end(), stronger);
-            for (std::size_t i = 0; i < count; ++i) chosen[candidates[i].entry] = 1;
+            each_strongest(words, most, alike, [&](Index entry) { chosen[entry] = 1; });
         }
     }
 }
@@ -59,6 +81,56 @@ inline Index said_without(const double* count, const double* weight, Index n_cla
         }
     }
     return -1;
+}
+
+// A vocabulary in order, as a model file holds it, with the documents (V, 2) of two classes that have each word.
+struct CountedWords {
+    std::string_view text;
+    const std::int64_t* start;  // (V + 1)
+    const double* count;
+    Index n_words;
+
+    // Where a word is, or -1. Nothing outside the text is read, whatever the starts are.
+    Index place(std::string_view word) const {
+        for (Index low = 0, high = n_words; low < high;) {
+            const Index middle = low + (high - low) / 2, size = static_cast<Index>(text.size());
+            const std::int64_t first = start[middle], last = start[middle + 1];
+            if (first < 0 || first > last || last > size) return -1;
+            const int order = text.substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)).compare(word);
+            if (order == 0) return middle;
+            if (order < 0) low = middle + 1;
+            else high = middle;
+        }
+        return -1;
+    }
+};
+
+struct Scored {
+    double log_odds = 0.0;  // of the second class
+    Index known = 0;        // words of the document that are in the vocabulary
+};
+
+// The evidence of one document, its different words one a line, without making parameters of all words first.
+inline Scored clue_odds(const CountedWords& words, const double* weight, double alpha, Index most, Index alike, std::string_view document) {
+    const double base = log_of(weight[1] + 2.0 * alpha) - log_of(weight[0] + 2.0 * alpha);
+    std::vector<double> odds;
+    std::vector<Clue> for_first, for_second;
+    Scored scored;
+    for (std::size_t at = 0; at < document.size();) {
+        const std::size_t end = std::min(document.find('\n', at), document.size());
+        const Index place = end > at ? words.place(document.substr(at, end - at)) : -1;
+        at = end + 1;
+        if (place < 0) continue;
+        ++scored.known;
+        const double *count = words.count + 2 * place, one = log_of(count[1] + alpha) - log_of(count[0] + alpha) - base;
+        if (!(count[0] > 0.0 || count[1] > 0.0)) continue;
+        const double strength = strength_of(0.5 * one);
+        if (strength != 0.0) (strength > 0.0 ? for_second : for_first).push_back({std::abs(strength), static_cast<Index>(odds.size())});
+        odds.push_back(one);
+    }
+    for (auto* side : {&for_first, &for_second})
+        each_strongest(*side, most, alike, [&](Index entry) { scored.log_odds += odds[static_cast<std::size_t>(entry)]; });
+    return scored;
 }
 
 }  // namespace tb

@@ -100,7 +100,7 @@ class Corrections {
         double product, curvature;  // step·change, and change·change
     };
 
-    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 15) / 16 * 16; }
+    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 7) / 8 * 8; }
 
     TB_INLINE double objective(const std::vector<double>& at, std::vector<double>& slope) {
         const Index n_classes = x_.n_classes;
@@ -160,7 +160,7 @@ class Corrections {
                 case 2: loss += rows<2, SECOND>(first, last); break;
                 case 4: loss += rows<4, SECOND>(first, last); break;
                 case 8: loss += rows<8, SECOND>(first, last); break;
-                default: loss += rows<16, SECOND>(first, last);
+                default: loss += rows<8, SECOND, true>(first, last);
             }
             for (std::size_t j = 0; j < sums_.size(); ++j) sums_[j] += part_[j];
         }
@@ -168,9 +168,10 @@ class Corrections {
     }
 
     // The loss of some rows; their slopes, or diagonals of second derivatives, are added to those of their cells.
-    template <Index N, bool SECOND>
+    // N classes fit into a register; where there are MANY they take several.
+    template <Index N, bool SECOND, bool MANY = false>
     TB_INLINE double rows(std::size_t first, std::size_t last) {
-        const Index lanes = N < 16 ? N : lanes_, n_columns = x_.n_columns;
+        const Index lanes = MANY ? lanes_ : N, n_columns = x_.n_columns;
         std::vector<float> scores(static_cast<std::size_t>(lanes));
         float* TB_RESTRICT p = scores.data();
         double loss = 0.0;

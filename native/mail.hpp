@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "mail_scan.hpp"
+#include "normal_form.hpp"
 #include "tokens.hpp"
 
 namespace tb {
 
-// A word is a letter or digit and what follows of letters, digits, _ $ ' ’ . and -, up to the last that is not one of
-// the last four; a % may end it (don't, e-mail, 3.5, 100%). Runs of $ and of ! are words, too. Case is folded by
-// lower-casing. Of a word of more than so many characters, only how long it is is kept.
+// Words are read in the spelling of all texts (`normal_form.hpp`): NFKC, case folded, hidden characters left out. A word
+// is a letter or digit and what follows of letters, digits, marks, _ $ ' ’ . and -, up to the last that is not one of
+// the last four; a % may end it (don't, e-mail, 3.5, 100%). Runs of $ and of ! are words, too. Scripts without blanks are
+// runs of two to four characters. Of a word of more than so many characters, or so many letters, only how long it is is
+// kept.
 class TokenBag {
   public:
-    static constexpr std::size_t kLongestWord = 24, kLongestCode = 24;
+    static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24;
 
     // How the value of a header is read.
     enum class How { name, words, hosts, addresses, message_id, date };
@@ -70,14 +73,18 @@ class TokenBag {
         add_words("", text);
     }
 
-    void add_words(std::string_view tag, std::string_view text) {
+    void add_words(std::string_view tag, std::string_view given) {
+        const std::string_view text = normal_.of(given);
         token_.assign(tag);
         if (!tag.empty()) token_ += ':';
         const std::size_t prefix = token_.size();
         const char *p = text.data(), *end = p + text.size();
         std::size_t letters = 0, good = 0, good_letters = 0;  // characters so far; up to the last that may end a word
+        edges_.clear();  // of a run without blanks: where its characters begin
         const auto finish = [&] {
-            if (good_letters > kLongestWord) {
+            if (!edges_.empty()) {
+                grams(prefix);
+            } else if (good_letters > kLongestWord && !(good_letters <= kLongestCompound && is_compound(prefix, good))) {
                 token_.resize(prefix);
                 token_ += "long:" + std::to_string(std::min<std::size_t>(good_letters, 990) / 10) + '0';
                 keep(token_.size());
@@ -89,6 +96,7 @@ class TokenBag {
         };
         while (p < end) {
             if (const char* run = letters_from(p, end); run > p) {  // most of most texts
+                if (!edges_.empty()) finish();
                 const std::size_t first = token_.size();
                 token_.append(p, run);
                 for (std::size_t i = first; i < token_.size(); ++i) token_[i] |= token_[i] >= 'A' && token_[i] <= 'Z' ? 0x20 : 0;
@@ -100,8 +108,14 @@ class TokenBag {
             const char* at = p;
             const std::uint32_t c = decoded(p, end);
             const Class kind = class_of(c);
-            if (kind == Class::letter || (letters && (kind == Class::dollar || kind == Class::joiner || kind == Class::underscore))) {
-                letters += append_lower(token_, c, at, p);
+            if ((kind == Class::unspaced) != !edges_.empty() && !(kind == Class::mark && (letters || !edges_.empty()))) finish();
+            if (kind == Class::unspaced || (kind == Class::mark && !edges_.empty())) {
+                edges_.push_back(token_.size());
+                token_.append(at, p);
+            } else if (kind == Class::letter || (kind == Class::mark && letters) || (letters && (kind == Class::dollar || kind == Class::joiner || kind == Class::underscore))) {
+                if (c < 128) token_ += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+                else token_.append(at, p);
+                ++letters;
                 if (kind != Class::joiner) good = token_.size(), good_letters = letters;
             } else if (letters && kind == Class::percent) {
                 token_ += '%';
@@ -131,11 +145,13 @@ class TokenBag {
     }
 
   private:
-    enum class Class : std::uint8_t { other, letter, underscore, dollar, joiner, percent, shout };
+    enum class Class : std::uint8_t { other, letter, mark, unspaced, underscore, dollar, joiner, percent, shout };
 
     WordList words_;
+    NormalForm normal_{true, false};
     std::string token_;                // the tag and the word that is being read
     std::string host_, link_, rest_;   // the host, the link and what is left of a header
+    std::vector<std::size_t> edges_;   // where the characters of a run begin
     std::vector<std::size_t> labels_;  // where each label of the host begins
 
     void begin(std::string_view tag) {
@@ -187,6 +203,25 @@ class TokenBag {
         keep_part(last - 1, host_.size());
     }
 
+    // The runs of two to four characters of a script without blanks; a single character is one by itself.
+    void grams(std::size_t prefix) {
+        const std::string run = token_;
+        edges_.push_back(run.size());
+        const std::size_t n_characters = edges_.size() - 1;
+        for (std::size_t n = std::min(kLeastGram, n_characters); n <= std::min(kMostGram, n_characters); ++n)
+            for (std::size_t i = 0; i + n <= n_characters; ++i) {
+                token_.resize(prefix);
+                token_.append(run, edges_[i], edges_[i + n] - edges_[i]);
+                keep(token_.size());
+            }
+        edges_.clear();
+    }
+
+    // Whether a word is of letters alone: a compound rather than a code.
+    bool is_compound(std::size_t first, std::size_t last) const {
+        return std::all_of(token_.begin() + static_cast<std::ptrdiff_t>(first), token_.begin() + static_cast<std::ptrdiff_t>(last), [](char c) { return (c & 0x80) || is_ascii_letter(c); });
+    }
+
     // The list reads a little beyond the end of a word.
     void keep(std::size_t length) {
         token_.reserve(token_.size() + kRoom);
@@ -209,7 +244,10 @@ class TokenBag {
 
     static Class class_of(std::uint32_t c) {
         if (c < 128) return kAscii[c];
-        return c == 0x2019 ? Class::joiner : !is_surrogate(c) && (character_flags()[c] & kWord) ? Class::letter : Class::other;
+        if (c == 0x2019) return Class::joiner;
+        if (is_surrogate(c)) return Class::other;
+        const std::uint16_t flags = character_flags()[c];
+        return flags & kUnspaced ? Class::unspaced : flags & kWord ? Class::letter : flags & kMark ? Class::mark : Class::other;
     }
 };
 

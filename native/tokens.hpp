@@ -16,58 +16,21 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "normal_form.hpp"
 #include "text.hpp"
-#include "unicode_tables.hpp"
 
 namespace tb {
 
-// ---------------------------------------------------------------------------------------------- characters
-
-inline const std::uint8_t* character_flags() {
-    static const auto table = [] {  // spread out once: a look-up in the list of runs would cost more than all the rest
-        std::vector<std::uint8_t> flags(0x110000);
-        for (std::size_t i = 0; i < std::size(kRuns); ++i) {
-            const std::size_t last = i + 1 < std::size(kRuns) ? kRuns[i + 1].first : flags.size();
-            std::fill(flags.begin() + kRuns[i].first, flags.begin() + static_cast<std::ptrdiff_t>(last), static_cast<std::uint8_t>(kRuns[i].flags));
-        }
-        return flags;
-    }();
-    return table.data();
-}
-
-template <std::size_t N>
-const Mapping& mapping(const Mapping (&table)[N], std::uint32_t c) {
-    return *std::lower_bound(table, table + N - 1, c, [](const Mapping& m, std::uint32_t code) { return m.from < code; });
-}
-
-// One character at p, and the place after it.
-inline std::uint32_t decoded(const char*& p, const char* end) {
-    const auto byte = [](const char* at) { return static_cast<std::uint8_t>(*at); };
-    const std::uint32_t first = byte(p++);
-    if (first < 0x80) return first;
-    const int more = first >= 0xC2 && first < 0xE0 ? 1 : first >= 0xE0 && first < 0xF0 ? 2 : first >= 0xF0 && first < 0xF5 ? 3 : 0;
-    if (more == 0 || end - p < more) return 0xFFFD;
-    std::uint32_t c = first & (0x3F >> more);
-    for (int i = 0; i < more; ++i) {
-        if ((byte(p + i) & 0xC0) != 0x80) return 0xFFFD;
-        c = c << 6 | (byte(p + i) & 0x3F);
-    }
-    if (c < (more == 3 ? 0x10000u : more == 2 ? 0x800u : 0x80u) || c > 0x10FFFF) return 0xFFFD;
-    p += more;
-    return c;
-}
-
-inline bool is_surrogate(std::uint32_t c) { return c >= 0xD800 && c < 0xE000; }
-
 // ---------------------------------------------------------------------------------------------- settings
 
-enum class Words { unicode, sklearn, lines };
+enum class Words { text, unicode, sklearn, lines };
 
 struct Cut {
-    Words words = Words::unicode;
+    Words words = Words::text;
     bool lower = true;
     std::int32_t least = 1, most = 1;              // words of an n-gram
     std::int32_t least_chars = 0, most_chars = 0;  // characters of an n-gram inside a word; 0 counts words
@@ -76,6 +39,8 @@ struct Cut {
 };
 
 constexpr std::size_t kLongest = 255;  // bytes of a word: what is longer is data and no language
+constexpr std::size_t kMostSigns = 3;  // of a run of the same sign
+constexpr std::size_t kLeastGram = 2, kMostGram = 4;  // characters of a token in scripts without blanks
 
 // ---------------------------------------------------------------------------------------------- the vocabulary
 
@@ -228,16 +193,16 @@ struct Span { std::int64_t first, last; };  // bytes of the document that a word
 template <class Listener>
 class Cutter {
   public:
-    Cutter(const Cut& cut, Listener& listener) : cut_(cut), listener_(listener), out_(4096) {
+    Cutter(const Cut& cut, Listener& listener) : cut_(cut), listener_(listener), normal_(cut.lower, Listener::kTraced), out_(4096) {
         for (const auto& word : cut.stop_words) {
             const std::string roomy = word + std::string(kRoom, '\0');
             stop_.place({roomy.data(), word.size()});
         }
         breaks_.fill(0);
         for (std::uint32_t c = 0; c < 128; ++c) {
-            const std::uint8_t flags = flags_[c];
+            const std::uint16_t flags = flags_[c];
             const bool in_word = cut.words == Words::lines ? c != '\n' : (flags & kWord) && (c != '_' || cut.words == Words::sklearn);
-            const bool looked_at = cut.words == Words::unicode && (c == '\'' || (flags & kSingle));
+            const bool looked_at = cut.words == Words::text ? flags & kSign : cut.words == Words::unicode && (c == '\'' || (flags & kSingle));
             breaks_[c] = !in_word && !looked_at;
             ascii_[c] = !in_word ? 0xFF : static_cast<std::uint8_t>(cut.lower && c >= 'A' && c <= 'Z' ? c + 32 : c);
         }
@@ -245,8 +210,9 @@ class Cutter {
     }
 
     void document(std::string_view text) {
+        if (cut_.words == Words::text) text = normal_.of(text);
         begin_ = text.data(), end_ = begin_ + text.size();
-        n_words_ = 0, letters_ = 0;
+        n_words_ = 0, letters_ = 0, unspaced_ = false;
         starts_.clear();
         restart();
         const char* p = begin_;
@@ -254,6 +220,7 @@ class Cutter {
             // A run of plain letters: what nearly all text is made of.
             std::uint8_t to = ascii_[static_cast<std::uint8_t>(*p)];
             if (to != 0xFF) {
+                if (unspaced_) finish(p);
                 p = plain_run(p, to);
                 if (p == end_) break;
             }
@@ -263,7 +230,8 @@ class Cutter {
             }
             const char* at = p;
             const std::uint32_t c = decoded(p, end_);
-            if (cut_.words == Words::lines) line(c, at);
+            if (cut_.words == Words::text) p = as_text(c, at, p);
+            else if (cut_.words == Words::lines) line(c, at);
             else if (cut_.words == Words::sklearn) as_python(c, at, p);
             else as_unicode(c, at, p);
         }
@@ -273,7 +241,8 @@ class Cutter {
   private:
     const Cut& cut_;
     Listener& listener_;
-    const std::uint8_t* flags_ = character_flags();
+    const std::uint16_t* flags_ = character_flags();
+    NormalForm normal_;
     std::array<std::uint8_t, 256> ascii_{};  // what a letter becomes; 0xFF for all else
     std::array<std::uint8_t, 256> breaks_{}; // what ends a word and is nothing else
     WordList stop_;
@@ -284,8 +253,9 @@ class Cutter {
     std::size_t n_words_ = 0, letters_ = 0;  // words of the document; characters of this word
     std::int64_t source_ = 0;                // where the word begins in the document
     std::vector<std::size_t> edges_;         // where the characters of a word begin
+    bool unspaced_ = false;                  // whether the run is of a script without blanks
 
-    std::uint8_t flags_of(std::uint32_t c) const { return flags_[c]; }
+    std::uint16_t flags_of(std::uint32_t c) const { return flags_[c]; }
 
     // The letters from p on, up to what is none; in local variables, which no write through a char* can change.
     const char* plain_run(const char* p, std::uint8_t to) {
@@ -316,12 +286,7 @@ class Cutter {
 
     void push(std::uint32_t c) {
         if (size_ + 4 + kRoom > out_.size()) out_.resize(2 * out_.size());
-        char* o = out_.data() + size_;
-        const auto put = [&](std::uint32_t byte) { *o++ = static_cast<char>(byte); };
-        if (c < 0x80) put(c);
-        else if (c < 0x800) put(0xC0 | c >> 6), put(0x80 | (c & 0x3F));
-        else if (c < 0x10000) put(0xE0 | c >> 12), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
-        else put(0xF0 | c >> 18), put(0x80 | (c >> 12 & 0x3F)), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
+        const char* o = encoded(c, out_.data() + size_);
         size_ = static_cast<std::size_t>(o - out_.data());
     }
 
@@ -332,10 +297,7 @@ class Cutter {
 
     template <class Each>
     void folded(std::uint32_t c, Each&& each) const {
-        const std::uint8_t flags = flags_of(c);
-        if (!cut_.lower || !(flags & (kLowers | kFolds))) return each(c);
-        const Mapping& to = flags & kFolds ? mapping(kFold, c) : mapping(kLower, c);
-        for (int i = 0; i < 3 && to.to[i]; ++i) each(to.to[i]);
+        if (cut_.lower) each_folded(c, flags_of(c), each); else each(c);
     }
 
     void line(std::uint32_t c, const char* at) {
@@ -343,9 +305,79 @@ class Cutter {
         folded(c, [&](std::uint32_t each) { letter(each, at); });
     }
 
+    // As `core/spelling.py` says; the place after what was read.
+    const char* as_text(std::uint32_t c, const char* at, const char* after) {
+        const std::uint16_t flags = flags_of(c);
+        if (flags & kUnspaced) {
+            if (!unspaced_) finish(at);
+            unspaced_ = true;
+            return letter(c, at), after;
+        }
+        if ((flags & kMark) && letters_) return letter(c, at), after;
+        if ((flags & kWord) && c != '_') {
+            if (unspaced_) finish(at);
+            return letter(c, at), after;
+        }
+        if ((c == '\'' || c == 0x2019) && letters_ && !unspaced_ && after < end_) {
+            const char* p = after;
+            const std::uint32_t next = decoded(p, end_);
+            if (next != '_' && (flags_of(next) & (kWord | kUnspaced)) == kWord) return letter('\'', at), after;
+        }
+        finish(at);
+        return flags & kSign ? sign(c, at, after) : after;
+    }
+
+    // A sign or a run of the same: a token that is no part of phrases.
+    const char* sign(std::uint32_t c, const char* at, const char* after) {
+        const std::size_t one = static_cast<std::size_t>(after - at);
+        const char* p = at + emoticon(at);
+        std::size_t length = static_cast<std::size_t>(p - at);
+        if (p == at) {
+            p = after;
+            if (!(flags_of(c) & kSingle))
+                while (static_cast<std::size_t>(end_ - p) >= one && std::memcmp(p, at, one) == 0 && !emoticon(p)) p += one;
+            length = std::min(static_cast<std::size_t>(p - at), kMostSigns * one);
+        }
+        if (cut_.most_chars) {
+            for (const char* q = at; q < at + length;) {
+                const char* from = q;
+                const std::uint32_t each = decoded(q, end_);
+                letter(cut_.lower && each >= 'A' && each <= 'Z' ? each + 32 : each, from);
+            }
+            finish(p);
+            return p;
+        }
+        char token[4 * kMostSigns + kRoom] = {};
+        for (std::size_t i = 0; i < length; ++i) token[i] = cut_.lower && at[i] >= 'A' && at[i] <= 'Z' ? static_cast<char>(at[i] + 32) : at[i];
+        const std::string_view found(token, length);
+        if (cut_.least == 1 && !(stop_.size() && stop_.holds(found))) listener_(found, source(at - begin_, p - begin_), 1);
+        return p;
+    }
+
+    // How long the emoticon at p is, such as :-) or ;P; 0 if there is none.
+    std::ptrdiff_t emoticon(const char* p) const {
+        const auto any = [](char c, std::string_view of) { return of.find(c) != of.npos; };
+        const char* mouth = p + 1;
+        if (!any(*p, ":;=")) return 0;
+        if (mouth < end_ && any(*mouth, "-'^")) ++mouth;
+        if (mouth >= end_) return 0;
+        const char* next = mouth + 1;
+        if (any(*mouth, ")(][}{|*")) return next - p;
+        if (!any(*mouth, "DdPpOo/\\")) return 0;
+        const std::ptrdiff_t length = next - p;
+        return next == end_ || !((flags_of(decoded(next, end_)) & kWord) || any(mouth[1], "/\\")) ? length : 0;
+    }
+
+    // The bytes of the text as it was given.
+    Span source(std::int64_t first, std::int64_t last) const {
+        if constexpr (Listener::kTraced)
+            if (cut_.words == Words::text) std::tie(first, last) = normal_.source(first, last);
+        return {first, last};
+    }
+
     // Letters and digits with their marks; an apostrophe between two of them; signs and ideographs by themselves.
     void as_unicode(std::uint32_t c, const char* at, const char* after) {
-        const std::uint8_t flags = flags_of(c);
+        const std::uint16_t flags = flags_of(c);
         if (flags & kDropped) return;
         if (c == 0xFFFD) return finish(at);  // bytes that are no text
         if (flags & kSingle) {
@@ -355,7 +387,7 @@ class Cutter {
         }
         if (((flags & kWord) && c != '_') || ((flags & kMark) && letters_)) return folded(c, [&](std::uint32_t each) { letter(each, at); });
         if ((c == '\'' || c == 0x2019) && letters_ && after < end_) {
-            const std::uint8_t next = flags_of(decoded(after, end_));
+            const std::uint16_t next = flags_of(decoded(after, end_));
             if ((next & kWord) && !(next & kSingle)) return letter('\'', at);
         }
         finish(at);
@@ -376,7 +408,7 @@ class Cutter {
     // Whether a capital sigma is the last letter of a word: cased letters before it and none after it.
     bool ends_word(const char* at, const char* after) const {
         const auto tells = [this](std::uint32_t c, bool& cased) {
-            const std::uint8_t flags = flags_of(c);
+            const std::uint16_t flags = flags_of(c);
             cased = flags & kCased;
             return !(flags & kIgnorable);
         };
@@ -396,14 +428,45 @@ class Cutter {
         if (!letters_) return;
         const std::size_t letters = std::exchange(letters_, 0);
         const std::string_view word(out_.data() + word_, size_ - word_);
+        const bool unspaced = std::exchange(unspaced_, false);
         const bool long_enough = cut_.words != Words::sklearn || letters > 1;
-        const bool short_enough = cut_.words != Words::unicode || word.size() <= kLongest;
+        const bool short_enough = unspaced || (cut_.words != Words::unicode && cut_.words != Words::text) || word.size() <= kLongest;
         if (!long_enough || !short_enough || (stop_.size() && stop_.holds(word))) {
             size_ = word_;
             return;
         }
-        const Span span{source_, at - begin_};
-        if (cut_.most_chars) characters(span); else phrases(span);
+        const Span span = source(source_, at - begin_);
+        if (cut_.most_chars) characters(span);
+        else if (unspaced) grams(span);
+        else phrases(span);
+    }
+
+    // The runs of two to four characters of a script without blanks; a single character is one by itself.
+    void grams(const Span& span) {
+        find_edges(word_);
+        const std::size_t n_characters = edges_.size() - 1;
+        for (std::size_t n = std::min(kLeastGram, n_characters); n <= std::min(kMostGram, n_characters); ++n)
+            for (std::size_t i = 0; i + n <= n_characters; ++i) {
+                const std::string_view gram(out_.data() + edges_[i], edges_[i + n] - edges_[i]);
+                if (stop_.size() && stop_.holds(gram)) continue;
+                if constexpr (Listener::kTraced) listener_(gram, part_of(span, i, n), 1);
+                else listener_(gram, span, 1);
+            }
+        size_ = word_;
+    }
+
+    // Where a gram lies: known where the text was in its normal form already.
+    Span part_of(const Span& span, std::size_t first, std::size_t n) const {
+        if (span.last - span.first != static_cast<std::int64_t>(edges_.back() - edges_[0])) return span;
+        const auto at = [&](std::size_t i) { return span.first + static_cast<std::int64_t>(edges_[i] - edges_[0]); };
+        return {at(first), at(first + n)};
+    }
+
+    void find_edges(std::size_t from) {
+        edges_.clear();
+        for (std::size_t i = from; i < size_; ++i)
+            if ((static_cast<std::uint8_t>(out_[i]) & 0xC0) != 0x80) edges_.push_back(i);
+        edges_.push_back(size_);
     }
 
     void phrases(const Span& span) {
@@ -435,10 +498,7 @@ class Cutter {
     // The runs of characters in a word, a blank before and after it.
     void characters(const Span& span) {
         push(' ');
-        edges_.clear();
-        for (std::size_t i = 0; i < size_; ++i)
-            if ((static_cast<std::uint8_t>(out_[i]) & 0xC0) != 0x80) edges_.push_back(i);
-        edges_.push_back(size_);
+        find_edges(0);
         const std::size_t n_characters = edges_.size() - 1;
         for (auto n = static_cast<std::size_t>(cut_.least_chars); n <= static_cast<std::size_t>(cut_.most_chars); ++n) {
             const std::size_t window = std::min(n, n_characters);
@@ -470,6 +530,7 @@ struct Counted {
 
 class Counting {
   public:
+    static constexpr bool kTraced = false;  // where tokens are is not asked for
     explicit Counting(const Cut& cut) : bits_(cut.bits) { make_room(bits_ ? std::size_t{1} << bits_ : 1024); }
 
     void operator()(std::string_view token, const Span&, std::int32_t) {
@@ -564,6 +625,7 @@ void weigh_counts(const float* count, const I* start, std::int64_t n, bool dampe
 
 // The tokens of one document in their order, with the bytes that the last word of each was made from.
 struct Listing {
+    static constexpr bool kTraced = true;
     std::vector<std::string> tokens;
     std::vector<Span> spans;
     std::vector<std::int32_t> lengths;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "logs.hpp"
+#include "exponentials.hpp"
 
 namespace tb {
 
@@ -15,11 +15,11 @@ struct Rivals {
     const float* row(Index i) const { return terms + i * rivals * n_terms; }
 };
 
-constexpr Index kBand = 64, kSide = 16, kTile = 4;  // rows and columns that a curvature is summed by
+constexpr Index kBand = 64, kLanes = 8, kSide = 2 * kLanes, kTile = 4;  // rows and columns that a curvature is summed by
 constexpr Index kDense = 512;                        // more terms than that have no matrix of their own
 constexpr double kUnlikely = 1e-6;                   // a class that the curvature does not see
 
-using Side = Lanes<kSide>;
+using Side = Lanes<kLanes>;  // as wide as a register; wider ones are taken apart at every use
 
 TB_INLINE float dot(const float* TB_RESTRICT a, const float* TB_RESTRICT b, Index n) {
     float sum = 0.0f;
@@ -29,12 +29,14 @@ TB_INLINE float dot(const float* TB_RESTRICT a, const float* TB_RESTRICT b, Inde
 }
 
 // log(1 + Σ exp a_r) of the log odds of a row; they become the probabilities of the classes.
-TB_INLINE double loss_of_odds(double* odds, Index rivals) {
+TB_INLINE double loss_of_odds(double* TB_RESTRICT odds, Index rivals) {
     double top = 0.0;
     for (Index r = 0; r < rivals; ++r) top = odds[r] > top ? odds[r] : top;
-    double sum = std::exp(-top);
-    for (Index r = 0; r < rivals; ++r) sum += odds[r] = std::exp(odds[r] - top);
-    for (Index r = 0; r < rivals; ++r) odds[r] /= sum;
+    double sum = exp_of(-top);
+    TB_SIMD(reduction(+ : sum))
+    for (Index r = 0; r < rivals; ++r) sum += odds[r] = exp_of(odds[r] - top);
+    const double share = 1.0 / sum;
+    for (Index r = 0; r < rivals; ++r) odds[r] *= share;
     return top + std::log(sum);
 }
 
@@ -79,7 +81,7 @@ class Curvature {
   public:
     explicit Curvature(Index n_terms)
         : n_terms_(n_terms), width_((n_terms + kSide - 1) / kSide * kSide),
-          band_(static_cast<std::size_t>(kBand * width_)), sums_(static_cast<std::size_t>(n_terms * n_terms)) {}
+          band_(static_cast<std::size_t>(kBand * width_)), sums_(static_cast<std::size_t>(width_ * width_)) {}
 
     TB_INLINE void clear() { std::fill(sums_.begin(), sums_.end(), 0.0); }
 
@@ -92,13 +94,13 @@ class Curvature {
         if (own > kUnlikely) put(nullptr, expected, static_cast<float>(std::sqrt(x.weight[i] * own)));
     }
 
-    // To be called after the last row: the whole matrix.
+    // To be called after the last row: the matrix, of which the part right of the diagonal is filled.
     TB_INLINE const double* matrix() {
         flush();
-        for (Index a = 0; a < n_terms_; ++a)
-            for (Index b = a + 1; b < n_terms_; ++b) sums_[b * n_terms_ + a] = sums_[a * n_terms_ + b];
         return sums_.data();
     }
+
+    TB_INLINE Index width() const { return width_; }  // from one row of the matrix to the next
 
   private:
     TB_INLINE void put(const float* TB_RESTRICT terms, const float* TB_RESTRICT expected, float root) {
@@ -113,14 +115,17 @@ class Curvature {
     TB_INLINE void flush() {
         for (Index a = 0; a < n_terms_; a += kTile)
             for (Index b = a / kSide * kSide; b < width_; b += kSide) {
-                Side tile[kTile] = {};
+                Side first[kTile] = {}, second[kTile] = {};
                 for (Index h = 0; h < held_; ++h) {
-                    const float* left = band_.data() + h * width_ + a;
-                    const Side right = *reinterpret_cast<const Side*>(band_.data() + h * width_ + b);
-                    for (Index u = 0; u < kTile; ++u) tile[u] += left[u] * right;
+                    const float *left = band_.data() + h * width_ + a, *right = band_.data() + h * width_ + b;
+                    const Side one = *reinterpret_cast<const Side*>(right), two = *reinterpret_cast<const Side*>(right + kLanes);
+                    for (Index u = 0; u < kTile; ++u) first[u] += left[u] * one, second[u] += left[u] * two;
                 }
-                for (Index u = 0; u < std::min(kTile, n_terms_ - a); ++u)
-                    for (Index v = 0; v < std::min(kSide, n_terms_ - b); ++v) sums_[(a + u) * n_terms_ + b + v] += tile[u][v];
+                for (Index u = 0; u < kTile; ++u) {
+                    double* TB_RESTRICT to = sums_.data() + (a + u) * width_ + b;
+                    for (Index v = 0; v < kLanes; ++v) to[v] += first[u][v];
+                    for (Index v = 0; v < kLanes; ++v) to[kLanes + v] += second[u][v];
+                }
             }
         held_ = 0;
     }
@@ -256,7 +261,7 @@ class Newton {
                 double sum = 0.0;
                 TB_SIMD(reduction(+ : sum))
                 for (Index c = 0; c < b; ++c) sum += row[c] * other[c];
-                const double here = matrix_[on[a] * x_.n_terms + on[b]] - sum;
+                const double here = matrix_[on[b] * curvature_.width() + on[a]] - sum;
                 if (a == b) row[a] = std::sqrt(std::max(here + 2.0 * pull_, 1e-12)); else row[b] = here / other[b];
             }
             double sum = -slope_[on[a]];

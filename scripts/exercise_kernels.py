@@ -476,11 +476,22 @@ def tokens(rng: np.random.Generator) -> None:
     """Texts of every kind of character and of none, cut in every way, against the list of their tokens."""
     import pyarrow as pa
 
-    alphabet = [*"aZ09_ '’-.\n\0ßİΣΑ中ひ👍❤", "\u0301", "\u200d", "\ufe0f", "\ud800", "x" * 300, " " * 300]
+    alphabet = [
+        *"aZ09_ '’-.:)!\n\0ßİΣΑÉ…ｶﾞ中ひ한ไ👍❤",
+        "\u1161",
+        "\u11ab",
+        "\u0301",
+        "\u0345",
+        "\u200d",
+        "\ufe0f",
+        "\ud800",
+        "x" * 300,
+        " " * 300,
+    ]
     texts = ["".join(rng.choice(alphabet, size=n)) for n in (0, 1, 2, 3, 10, 100, 1000, 5000)]
     raw = [bytes(rng.integers(256, size=n, dtype=np.uint8)) for n in (0, 1, 2, 3, 4, 100, 5000)]
     ways = [
-        *(Tokens(words, lower) for words in ("unicode", "sklearn", "lines") for lower in (True, False)),
+        *(Tokens(words, lower) for words in ("text", "unicode", "sklearn", "lines") for lower in (True, False)),
         *(Tokens(ngrams=(1, 3)), Tokens("lines", ngrams=(2, 2)), Tokens(characters=(1, 5)), Tokens(hashed=7)),
         Tokens(stop_words=("a", "z")),
     ]
@@ -546,7 +557,12 @@ def word_weights(rng: np.random.Generator) -> None:
     def loss(at: Any) -> Any:
         return kernels.word_loss(terms, x, base, labels, (0, n), at, np.empty((n, k)))
 
-    value, slope = loss(weight)
+    curvature = np.zeros(n_words)
+    value, slope = kernels.word_loss(terms, x, base, labels, (0, n), weight, np.empty((n, k)), curvature)
+    assert (curvature >= 0).all()
+    kernels.word_scores(terms, x, base, weight)
+    refused(kernels.word_scores, terms, x, base, weight[:-1])
+    refused(kernels.word_scores, terms[1:], x, base, weight)
     for v, step in enumerate(1e-6 * np.eye(n_words)):
         np.testing.assert_allclose((loss(weight + step)[0] - value) / 1e-6, slope[v], rtol=1e-3, atol=1e-4)
     wrong = Csr(x.data, column + n_words, start, n_words)
@@ -554,6 +570,27 @@ def word_weights(rng: np.random.Generator) -> None:
     refused(kernels.word_loss, terms[1:], x, base, labels, (0, n), weight, np.empty((n, k)))
     refused(kernels.word_loss, terms, x, base, labels, (0, n + 1), weight, np.empty((n, k)))
     refused(kernels.word_loss, terms, x, base, hard(n - 1, rng), (0, n), weight, np.empty((n, k)))
+
+
+def rival_words(rng: np.random.Generator) -> None:
+    """The evidence of words in other classes, and documents that have more than was counted."""
+    n, n_words, labels = 9, 6, hard(9, rng)
+    dense = rng.integers(0, 3, size=(n, n_words)).astype(float)
+    row, column = np.nonzero(dense)
+    start = np.concatenate(([0], np.cumsum((dense > 0).sum(axis=1)))).astype(np.int64)
+    x = Csr(dense[row, column], column.astype(np.int32), start, n_words)
+    count = np.zeros((n_words, K))
+    for i, code in enumerate(labels.codes):
+        count[:, code] += labels.weight[i] * dense[i]
+    totals = count.sum(axis=1), count.sum() - count.sum(axis=0)
+    for dtype in (np.float32, np.float64):
+        terms, beyond = kernels.rival_words(x, labels, count, totals, np.ones(n_words), 1e3, dtype)
+        assert np.isfinite(terms).all()
+        assert not beyond
+        fewer = 0.01 * count, (0.01 * totals[0], 0.01 * totals[1])
+        assert kernels.rival_words(x, labels, *fewer, np.ones(n_words), 1e3, dtype)[1]
+    refused(kernels.rival_words, x, labels, count[1:], totals, np.ones(n_words), 1e3, np.float32)
+    refused(kernels.rival_words, x, hard(n - 1, rng), count, totals, np.ones(n_words), 1e3, np.float32)
 
 
 def corrections(rng: np.random.Generator) -> None:
@@ -623,10 +660,14 @@ def mail(rng: np.random.Generator) -> None:
     for n in (0, 1, 7, 1000):
         said = rng.choice([-1.0, 0.0, 0.5, 1.0], size=(n, 3))
         start = np.array([0, n // 3, n // 3, n], dtype=np.int64)
-        chosen = kernels.strongest(said, start, 2)
+        chosen = kernels.strongest(said, start, 2, 2)
         assert chosen.sum() <= 3 * 3 * 2
-        refused(kernels.strongest, said, np.array([0, n + 1], dtype=np.int64), 2)
-        refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2)
+        refused(kernels.strongest, said, np.array([0, n + 1], dtype=np.int64), 2, 1)
+        refused(kernels.strongest, said, np.array([1, 0], dtype=np.int64), 2, 1)
+        damaged = np.sort(rng.integers(-9, 99, n + 1)).tobytes()
+        scorer = kernels._native.ClueScorer(bytes(n), damaged, bytes(16 * n), 3.0, 4.0, 0.05, 15, 2)
+        assert scorer.log_odds("\0\nfree\n\nmoney")[1] >= 0
+        refused(kernels._native.ClueScorer, b"", damaged, bytes(16 * n + 16), 3.0, 4.0, 0.05, 15, 2)
         word, labels = np.zeros(n, dtype=np.int32), Labels.hard(np.zeros(3, dtype=np.int32))
         count, weight = np.full((2, 3), 5.0), np.full(3, 9.0)
         assert np.isfinite(kernels.word_scores_without(count, weight, 0.5, start, word, labels)).all()
@@ -707,7 +748,18 @@ def main() -> None:
     watch = Watch()
     kernels._native = keys._native = fitting._native = column_kernels._native = pair_kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
-    for part in (*numbers, columns, text, tokens, word_weights, corrections, evidence_weights, mail, row_keys):
+    for part in (
+        *numbers,
+        columns,
+        text,
+        tokens,
+        word_weights,
+        rival_words,
+        corrections,
+        evidence_weights,
+        mail,
+        row_keys,
+    ):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)
     named = {name: getattr(_native, name) for name in dir(_native) if not name.startswith("_")}

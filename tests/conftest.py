@@ -39,7 +39,11 @@ def pytest_configure(config):
 
 
 # Tests of a server, by words of their names: all in one process, so that the server is started once. Longest first.
-SERVERS = {"spark": ("test_spark.py", "[spark"), "dask": ("[dask",), "postgres": ("[postgres", "test_sql.py")}
+SERVERS = {
+    "spark": ("test_spark.py", "[spark", "-spark]", "of_spark"),
+    "dask": ("[dask", "-dask]", "of_dask"),
+    "postgres": ("[postgres", "-postgres]", "test_sql.py", "test_engine_failures.py"),
+}
 
 
 def group_of(nodeid):

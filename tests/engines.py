@@ -121,7 +121,8 @@ class Engines:
         assert client is not None
         import dask.dataframe as dd
 
-        return dd.from_pandas(self.frame.to_pandas().astype({"yes": "boolean"}), npartitions=4)
+        truths = dict.fromkeys(self.frame.select(cs.boolean()).columns, "boolean")
+        return dd.from_pandas(self.frame.to_pandas().astype(truths), npartitions=4)
 
     def spark(self):
         return self.request.getfixturevalue("spark").read.parquet(str(self.file))

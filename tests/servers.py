@@ -32,7 +32,10 @@ def postgres_programs():
 
 @contextlib.contextmanager
 def postgres_server():
-    """Connection parameters of a PostgreSQL server; it refuses to run as root, so root lends it to another user."""
+    """Connection parameters of a PostgreSQL server; it refuses to run as root, so root lends it to another user.
+
+    Its log is the file ``log`` in the folder that ``host`` names.
+    """
     programs = postgres_programs()
     needed("PostgreSQL", programs)
     folder = tempfile.mkdtemp(prefix="tb-pg-")
@@ -43,7 +46,8 @@ def postgres_server():
         as_user = {"user": user}
         shutil.chown(folder, user)
     data = os.path.join(folder, "data")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    log = open(os.path.join(folder, "log"), "wb")  # noqa: SIM115 - the server writes to it until it ends
+    quiet = {"stdout": log, "stderr": log, "cwd": folder}
     make = ["initdb", "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
     subprocess.run([f"{programs}/{make[0]}", *make[1:]], check=True, **quiet, **as_user)
     run = ["-D", data, "-k", folder, "-h", "", "-F", "-c", "max_wal_size=64MB"]
@@ -61,6 +65,7 @@ def postgres_server():
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+        log.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -19,7 +19,7 @@ X, y = np.concatenate((wide, narrow)), np.repeat(["wide", "narrow"], 150)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 for ax, variance in ((left, "shared"), (right, "class")):
     model = GaussianNB(variance=variance).fit(X, y)
-    plots.decision_boundary(model, data=(X, y), ax=ax)
+    plots.decision_boundary(model, X=X, y=y, ax=ax)
     loss = float(model.evaluate(X, y).log_loss)
     ax.set_title(f"variance={variance!r}\nlog loss {loss:.3f}, leave-one-out", fontsize="medium")
     print(f"{variance:6} log loss {loss:.3f}")

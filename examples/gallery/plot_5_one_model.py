@@ -14,7 +14,7 @@ from tallybayes.data import datasets
 table = datasets.penguins()
 species = table.pop("species")
 model = NaiveBayes(classical=True).fit(table, species)
-plots.features(model, (table, species), most=6)
+plots.features(model, table, species, most=6)
 
 # %%
 # The evidence for one penguin, from the prior to the posterior.
@@ -37,6 +37,6 @@ plots.reliability(evaluation, ax=right)
 # %%
 # How many penguins it takes: tallies of the textbook model are merged, nothing is refitted.
 
-plots.learning_curve(model, (table, species))
+plots.learning_curve(model, table, species)
 print(repr(evaluation))
 plt.show()

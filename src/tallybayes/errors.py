@@ -2,19 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+MOST_NAMED = 20  # columns or classes that a message lists
 NEVER_LEARNED = "these rows were not in the tally, so they cannot be taken back"
+
+
+def row_number(row: int) -> int:
+    """The number of a row in messages: rows are counted from 1, without the header, in every interface."""
+    return int(row) + 1
+
+
+def plain(message: str) -> str:
+    """A message without the way in which NumPy writes its values.
+
+    Examples
+    --------
+    >>> plain("not np.float64(-1.0), np.str_('a') or np.True_")
+    "not -1.0, 'a' or True"
+    """
+    return re.sub(r"\bnp\.(True|False)_\b", r"\1", re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", message))
+
+
+def nearest(name: object, known: Iterable[object], owner: str = "the model") -> str:
+    """What may have been meant by a name that nobody knows, or what there is.
+
+    Examples
+    --------
+    >>> nearest("Wnd", ["outlook", "wind"]), nearest("x", ["outlook", "wind"])
+    ("did you mean 'wind'?", 'the model has outlook, wind')
+    """
+    names = {str(each): each for each in known}
+    alike = {each.casefold(): each for each in names}
+    found = difflib.get_close_matches(str(name).casefold().strip(), alike, n=1)
+    if found:
+        return f"did you mean {names[alike[found[0]]]!r}?"
+    return f"{owner} has {', '.join(list(names)[:MOST_NAMED])}{', …' if len(names) > MOST_NAMED else ''}"
 
 
 class TallybayesError(Exception):
     """Base of all errors that tallybayes raises on purpose."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(plain(str(message)))
+
 
 class DataError(TallybayesError, ValueError):
     """The data cannot be used as it is; the message names the column and the remedy."""
+
+    cell: tuple[CellError, Sequence[str], int] | None = None  # the cell that it is about
+
+    def moved(self, rows: int) -> DataError:
+        """The same error where so many rows were read before those that the cell is counted in."""
+        if self.cell is None or not rows:
+            return self
+        problem, names, first_row = self.cell
+        return problem.named(names, first_row + rows)
 
 
 class UnknownLabelError(DataError):
@@ -51,8 +98,8 @@ class RowError(UnlearnError):
 
     def __init__(self, row: int) -> None:
         super().__init__(
-            f"row {row} was not learned with this label and weight: leave-one-out needs the rows, labels and weights "
-            "that the model was fitted on"
+            f"row {row_number(row)} was not learned with this label and weight: leave-one-out needs the rows, labels "
+            "and weights that the model was fitted on"
         )
         self.row = row
 
@@ -87,6 +134,10 @@ class ColumnWarning(UserWarning):
     """Columns are missing, left over or no evidence; the model goes on without them."""
 
 
+class PrivacyWarning(UserWarning):
+    """Something that was read off the rows is released as it is."""
+
+
 class RankWarning(UserWarning):
     """A covariance matrix has directions in which nothing varies."""
 
@@ -107,12 +158,15 @@ class CellError(DataError):
     """
 
     def __init__(self, problem: str, advice: str, row: int, column: int, kind: type[DataError] = DataError) -> None:
-        super().__init__(f"column {column} {problem} (row {row}). {advice}")
+        super().__init__(f"column {column} {problem} (row {row_number(row)}). {advice}")
         self.problem, self.advice, self.row, self.column, self.kind = problem, advice, row, column, kind
 
     def named(self, names: Sequence[str], first_row: int = 0) -> DataError:
         """Return the error with the column's name and the row counted from the first row of the data."""
-        return self.kind(f"column {names[self.column]!r} {self.problem} (row {first_row + self.row}). {self.advice}")
+        row = row_number(first_row + self.row)
+        error = self.kind(f"column {names[self.column]!r} {self.problem} (row {row:,}). {self.advice}")
+        error.cell = self, names, first_row
+        return error
 
 
 def bad_number(value: float, row: int, column: int) -> CellError:

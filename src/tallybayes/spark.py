@@ -34,7 +34,7 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
     model : Model or fitted NaiveBayes
     frame : pyspark.sql.DataFrame
     **options
-        ``beside``, ``threshold``, ``least``, ``top``, ``reasons``: see `inspection.predictions.PredictionColumns`.
+        ``beside``, ``threshold``, ``least``, …: the fields of `inspection.predictions.PredictionColumns`.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
         raise DataError(f"the Spark DataFrame already has a column {taken[0]!r}; rename it")
     if not set(frame.columns) & set(model.schema.names):
         raise DataError(f"the Spark DataFrame has none of the columns that the model knows: {model.schema.names[:5]}")
-    wanted = frame if output.beside else frame.select(*(c for c in frame.columns if c in model.schema.names))
+    wanted = frame if output.beside else frame.select(*(_quoted(c) for c in frame.columns if c in model.schema.names))
     kept = list(to_arrow_schema(wanted.schema)) if output.beside else []
     schema = pa.schema([*kept, *prediction_fields(model, output)])
 
@@ -61,6 +61,11 @@ def predict(model: Any, frame: Any, **options: Any) -> Any:
                 yield with_predictions(model, batch, output, own)
 
     return wanted.mapInArrow(score, from_arrow_schema(schema))
+
+
+def _quoted(name: str) -> str:
+    """The name of a column to Spark, which takes a dot for the way into a record."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 class _Columns(Params):

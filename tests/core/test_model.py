@@ -262,7 +262,7 @@ def test_a_given_prior_survives_learning(words):
 
 def test_a_batch_that_fails_leaves_the_model_as_it_was(words):
     before = words.log_joint(rows(words, WORDS))
-    with pytest.raises(DataError, match=r"column 'x1' holds the count -1 \(row 2\)"):
+    with pytest.raises(DataError, match=r"column 'x1' holds the count -1 \(row 3\)"):
         words.learn(rows(words, np.array([[1.0, 1, 1], [1, 1, 1], [1, -1, 1]]), CODES))
     assert_array_equal(words.log_joint(rows(words, WORDS)), before)
 
@@ -272,7 +272,7 @@ def test_a_bad_cell_is_named_while_scoring(words, monkeypatch):
     bad = np.ones((5, 3))
     bad[4, 2] = np.nan
     for verb in (words.log_joint, words.predict, words.contributions):
-        with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 4\)"):
+        with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 5\)"):
             verb(rows(words, bad))
 
 
@@ -292,7 +292,7 @@ def test_the_row_that_was_never_learned_is_counted_from_the_first(monkeypatch):
     model = fit(Gaussian(), learned, codes)
     other = learned.copy()
     other[3] = 4.0
-    with pytest.raises(UnlearnError, match="row 3 was not learned"):
+    with pytest.raises(UnlearnError, match="row 4 was not learned"):
         model.leave_one_out(rows(model, other, codes))
 
 

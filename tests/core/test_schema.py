@@ -106,3 +106,16 @@ def test_numbered_columns_are_made_on_demand():
     assert columns[1:3] == (Column("x1", "count"), Column("x2", "count"))
     with pytest.raises(IndexError):
         columns[10**9]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("x", "numeric", edges=(1.0, -(10**30))),
+        Column("x", "numeric", edges=(0.5, 10**30)),
+        Column("x", "numeric", parts=()),
+    ],
+)
+def test_a_column_that_no_table_has_is_refused(column):
+    with pytest.raises(SchemaError):
+        Schema((column,), ("a",)).check()

@@ -124,7 +124,7 @@ def test_a_batch_of_no_rows_is_nothing():
 def test_a_bad_cell_is_named_by_its_column_and_its_row_in_the_whole(n_jobs):
     x = np.ones((10, 2))
     x[7, 1] = np.inf
-    with pytest.raises(DataError, match=r"column 'pulse' is infinite \(row 7\)\. Replace"):
+    with pytest.raises(DataError, match=r"column 'pulse' is infinite \(row 8\)\. Replace"):
         tallybayes.tally(x, [0, 1] * 5, Gaussian(), names=["age", "pulse"], n_jobs=n_jobs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from tallybayes import _native
 from tallybayes.core.kernels import texts_of
+from tallybayes.core.spelling import HIDDEN, is_within, normalised, tokens_of
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.words import count_words
 from tallybayes.errors import SettingError
@@ -37,24 +39,89 @@ def counts(documents: list[str | None], tokens: Tokens, n_jobs: int | None = 1) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Don’t PANIC, it's 42!", ["don't", "panic", "it's", "42"]),
-        ("rock'n'roll 'quoted' o' dogs'", ["rock'n'roll", "quoted", "o", "dogs"]),
-        ("well-known snake_case e-mail", ["well", "known", "snake", "case", "e", "mail"]),
+        ("Don’t PANIC, it's 42!", ["don't", "panic", ",", "it's", "42", "!"]),
+        ("rock'n'roll 'quoted' o' dogs'", ["rock'n'roll", "'", "quoted", "'", "o", "'", "dogs", "'"]),
+        ("well-known snake_case", ["well", "-", "known", "snake", "_", "case"]),
         ("Straße STRASSE", ["strasse", "strasse"]),
         ("ΟΔΟΣ οδός", ["οδοσ", "οδόσ"]),
         ("हिन्दी में", ["हिन्दी", "में"]),
+        ("中文字 ひ カタ now", ["中文", "文字", "中文字", "ひ", "カタ", "now"]),
+        ("ภาษา", ["ภา", "าษ", "ษา", "ภาษ", "าษา", "ภาษา"]),
+        ("I ❤️ it 👍🏽👩‍💻", ["i", "❤", "it", "👍", "👩", "💻"]),
+        ("win £100 or $5.50", ["win", "£", "100", "or", "$", "5", ".", "50"]),
+        ("soft\u00adhyphen zero\u200bwidth nul\0byte", ["softhyphen", "zero", "width", "nul", "byte"]),
+        ("cafe\u0301 CAFÉ \u0301lone", ["café", "café", "lone"]),
+        ("ＦＲＥＥ ﬁne ｶﾞ \u1112\u1161\u11ab", ["free", "fine", "ガ", "한"]),
+        ("مَرْحَبًا مـرحبا שָׁלוֹם", ["مرحبا", "مرحبا", "שלום"]),
+        (
+            "hi :-) :D =( ;/ http://a C:\\b",
+            ["hi", ":-)", ":d", "=(", ";/", "http", ":", "//", "a", "c", ":", "\\", "b"],
+        ),
+        ("", []),
+        ("?! … -------- \n", ["?", "!", "...", "---"]),
+        ("x" * 255 + " " + "y" * 256, ["x" * 255]),
+        ("免" * 100, ["免免"] * 99 + ["免免免"] * 98 + ["免免免免"] * 97),
+    ],
+)
+def test_what_a_token_is(text: str, words: list[str]) -> None:
+    assert Tokens().tokenise(text) == words
+
+
+def reference(text: str, tokens: Tokens) -> list[str]:
+    """The tokens in plain Python."""
+    return tokens_of(text, tokens.words, tokens.lower, tokens.ngrams, tokens.characters, tokens.stop_words)
+
+
+WAYS: list[dict[str, Any]] = [
+    *({"words": w} for w in ("text", "unicode", "sklearn", "lines")),
+    *({"ngrams": (1, 2)}, {"ngrams": (2, 3)}, {"characters": (1, 4)}, {"stop_words": ("A", "!", "中文", "don’t")}),
+    {"words": "unicode", "characters": (2, 3), "stop_words": ("ß",)},
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@settings(max_examples=100)
+@given(TEXT, st.booleans())
+def test_the_compiled_tokeniser_is_the_plain_one(way: dict[str, Any], text: str, lower: bool) -> None:
+    tokens = Tokens(**way, lower=lower)
+    assert tokens.tokenise(text) == reference(text, tokens)
+    for _, first, last, _ in tokens.spans(text):
+        assert 0 <= first < last <= len(text)
+
+
+def test_every_character_is_read_as_the_plain_tokeniser_does() -> None:
+    every = [chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cn", "Cs")]
+    for lower in (True, False):
+        tokens = Tokens(lower=lower)
+        for i in range(0, len(every), 5000):
+            text = "".join(f" aA{c}b {c}\u0301 か{c}" for c in every[i : i + 5000])
+            assert tokens.tokenise(text) == reference(text, tokens)
+
+
+@given(st.text(st.one_of(TRICKY, KNOWN).filter(lambda c: c not in "\u0345ͅ"), max_size=30))
+def test_text_is_brought_to_the_normal_form_of_unicode(text: str) -> None:
+    shown = "".join(c for c in text if not is_within(c, HIDDEN))
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", shown).casefold())
+    )
+    if "\u0345" not in unicodedata.normalize("NFKD", shown):  # the iota below is a letter when it is folded
+        assert normalised(text) == folded
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don’t PANIC, it's 42!", ["don't", "panic", "it's", "42"]),
         ("中文字 ひら カタカナ", ["中", "文", "字", "ひ", "ら", "カタカナ"]),
         ("I ❤️ it 👍🏽👩‍💻", ["i", "❤", "it", "👍", "👩", "💻"]),
         ("win £100 or $5.50", ["win", "£", "100", "or", "$", "5", "50"]),
-        ("soft\u00adhyphen zero\u200bwidth nul\0byte", ["softhyphen", "zero", "width", "nul", "byte"]),
         ("e\u0301te\u0301 \u0301lone", ["e\u0301te\u0301", "lone"]),
-        ("", []),
         ("?! ... \n", []),
         ("x" * 255 + " " + "y" * 256, ["x" * 255]),
     ],
 )
-def test_what_a_word_is(text: str, words: list[str]) -> None:
-    assert Tokens().tokenise(text) == words
+def test_what_a_word_was_in_models_of_before(text: str, words: list[str]) -> None:
+    assert Tokens("unicode").tokenise(text) == words
 
 
 def test_other_ways_to_cut() -> None:
@@ -69,9 +136,12 @@ def test_other_ways_to_cut() -> None:
 
 
 def test_a_word_is_found_where_it_stands() -> None:
-    text = "Ünï ’s 👍 Straße"
+    text = "Ünï ’s 👍 Straße cafe\u0301! 免费"
     spans = [(text[a:b], n) for _, a, b, n in Tokens(ngrams=(1, 2)).spans(text)]
-    assert spans == [("Ünï", 1), ("s", 1), ("s", 2), ("👍", 1), ("👍", 2), ("Straße", 1), ("Straße", 2)]
+    assert spans == [
+        *(("Ünï", 1), ("’", 1), ("s", 1), ("s", 2), ("👍", 1), ("Straße", 1), ("Straße", 2)),
+        *(("cafe\u0301", 1), ("cafe\u0301", 2), ("!", 1), ("免费", 1)),
+    ]
 
 
 @settings(max_examples=300)
@@ -103,7 +173,7 @@ def test_threads_do_not_change_the_counts(documents: list[str | None], n_jobs: i
 
 @given(st.lists(TEXT, max_size=5))
 def test_cutting_agrees_with_counting(documents: list[str]) -> None:
-    for tokens in (Tokens(), Tokens(ngrams=(1, 3)), Tokens(characters=(1, 4)), Tokens("lines")):
+    for tokens in (Tokens(), Tokens(ngrams=(1, 3)), Tokens(characters=(1, 4)), Tokens("lines"), Tokens("unicode")):
         for document, counted in zip(documents, counts(list(documents), tokens), strict=True):
             words = tokens.tokenise(document)
             assert counted == {word: words.count(word) for word in words}

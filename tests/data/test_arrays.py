@@ -146,7 +146,7 @@ def test_weights_may_be_any_numbers_in_any_layout():
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused(bad):
-    with pytest.raises(DataError, match=r"weight.*row 1"):
+    with pytest.raises(DataError, match=r"weight.*row 2"):
         tallybayes.tally(COUNTS, TARGET, Poisson(), weight=[1.0, bad, 1.0])
 
 
@@ -162,7 +162,7 @@ def test_declared_classes_keep_their_order_and_may_be_absent():
 
 def test_text_among_numbers_is_named():
     x = np.array([[1.5, 2], [3, "n/a"]], dtype=object)
-    with pytest.raises(DataError, match=r"'pulse'.*'n/a'.*row 1"):
+    with pytest.raises(DataError, match=r"'pulse'.*'n/a'.*row 2"):
         tallybayes.tally(x, ["a", "b"], Gaussian(), names=["age", "pulse"])
 
 

@@ -99,7 +99,7 @@ def test_missing_becomes_the_last_level_once() -> None:
 
 def test_settings_for_columns_that_do_not_exist() -> None:
     check_known("kind", {"a": 1}, ["a", "b"])
-    with pytest.raises(SettingError, match="kind names the column 'c', but the table has a, b"):
+    with pytest.raises(SettingError, match="kind names the column 'c', which there is not; the table has a, b"):
         check_known("kind", {"a": 1, "c": 2}, ["a", "b"])
 
 

@@ -107,16 +107,16 @@ def test_class_order_is_the_callers():
 
 @pytest.mark.parametrize("labels", [np.array(["a", None], dtype=object), np.array([1.0, np.nan])], ids=str)
 def test_a_row_without_a_label_is_named(labels):
-    with pytest.raises(DataError, match="row 1 has no label"):
+    with pytest.raises(DataError, match="row 2 has no label"):
         encode_labels(labels, distinct(labels))
 
 
 def test_an_unknown_label_is_named_with_the_nearest_known_one():
     labels = np.array(["<=50K", "<=50K", ">50K."])
-    with pytest.raises(DataError, match=r"'>50K\.'.*row 2.*did you mean '>50K'\?"):
+    with pytest.raises(DataError, match=r"'>50K\.'.*row 3.*did you mean '>50K'\?"):
         encode_labels(labels, np.array(["<=50K", ">50K"]))
 
 
 def test_a_label_like_no_other_gets_no_hint():
-    with pytest.raises(DataError, match=r"\[7\].*row 0\)$"):
+    with pytest.raises(DataError, match=r"\[7\].*row 1\)$"):
         encode_labels(np.array([7]), np.array([1, 2]))

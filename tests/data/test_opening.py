@@ -61,7 +61,7 @@ def test_rows_without_a_label(route: str, unlabelled: str, tmp_path: Path) -> No
         (ROWS, "y", {"unlabelled": "guess"}, "unlabelled must be 'error', 'ignore' or 'em'"),
         (ROWS, "x", {"weight": "w"}, "has no column 'w'"),
         (ROWS, [0.5, 1.0, 1.0, 2.0], {}, "a number to regress on"),
-        (ROWS, ["a", None, "b", "b"], {}, "row 1 has no label"),
+        (ROWS, ["a", None, "b", "b"], {}, "row 2 has no label"),
         (ROWS, [None] * 4, {"unlabelled": "ignore"}, "no row has a label"),
         (ROWS, ["a", "b"], {}, "inconsistent numbers of samples"),
     ],

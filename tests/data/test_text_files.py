@@ -105,7 +105,7 @@ def test_the_commands(
         return capsys.readouterr().out
 
     model, more = tmp_path / "notes.tally", tmp_path / "more.csv"
-    shown = run("train", path, "--target", "y", "--unlabelled", "ignore", "-o", model)
+    shown = run("train", path, "--target", "y", "--unlabelled", "ignore", "-o", model, "--verbose")
     assert "text of about 7 words" in shown
     assert "note: " in shown.split("strongest evidence")[1]
     assert "tokens" in run("show", model)

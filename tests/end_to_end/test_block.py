@@ -74,7 +74,7 @@ def test_charts_and_reports_are_those_of_the_columns(fitted, table):
     assert charts.boundary(fitted).columns[0] in NUMBERS
     assert any("and 2 more depend on each other" in str(concern) for concern in charts.concerns(fitted))
     y = table["species"]
-    text = report.make(fitted, ({name: v for name, v in table.items() if name != "species"}, y)).html()
+    text = report.make(fitted, {name: v for name, v in table.items() if name != "species"}, y).html()
     assert "together" in text
 
 
@@ -113,8 +113,8 @@ def test_blocks_of_other_columns_do_not_add(fitted, table):
 
 
 def test_a_tally_alone_has_no_units_for_it(fitted):
-    bounds = dict.fromkeys([*NUMBERS, "year"], (0.0, 1e4))
-    assert "correlation" not in private(fitted.tally_, 1.0, bounds=bounds, seed=1).blocks
+    bounds, schema = dict.fromkeys([*NUMBERS, "year"], (0.0, 1e4)), fitted.tally_.without("block").schema
+    assert "correlation" not in private(fitted.tally_, 1.0, bounds=bounds, schema=schema, seed=1).blocks
     assert "correlation" not in NaiveBayes.from_tally(fitted.tally_, classical=True).tally_.blocks
 
 

@@ -36,7 +36,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = mail("train", "--spam", place / "spam", "--ham", place / "ham", "-o", place / "mail.tally")
     assert found.returncode == 0, found.stderr
     printed = found.stdout.decode()
-    assert "tokens of 60 spam and 60 ham; performance by leave-one-out:" in printed
+    assert "tokens of 60 spam and 60 ham; all are new\nheld-out performance" in printed
     assert "recall" in printed
     assert found.stderr.decode() == f"note: {place / 'spam' / 'notes.pdf'} is not a message; skipped\n"
     return place
@@ -45,6 +45,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def own(home: Path, tmp_path: Path) -> Path:
     """A copy of the filter that may be changed."""
+    shutil.copy(home / "mail.tally.memory", tmp_path / "mail.tally.memory")
     return Path(shutil.copy(home / "mail.tally", tmp_path / "mail.tally"))
 
 
@@ -143,6 +144,7 @@ def test_explain_evaluate_and_top(home: Path, tmp_path: Path) -> None:
 def test_errors_have_the_code_of_filters(home: Path, tmp_path: Path) -> None:
     (tmp_path / "other.tally").write_bytes(b"no model")
     (tmp_path / "empty").mkdir()
+    both = ("--spam", home / "spam", "--ham", home / "ham")
     for arguments, message in {
         ("classify", "--no-such-option"): "unrecognized arguments",
         ("learn", "-d", tmp_path / "x"): "one of the arguments --spam --ham is required",
@@ -150,7 +152,9 @@ def test_errors_have_the_code_of_filters(home: Path, tmp_path: Path) -> None:
         ("classify", "-d", home / "mail.tally", tmp_path / "nowhere"): "No such file",
         ("classify", "-d", home / "mail.tally", tmp_path / "empty"): "there is no message in",
         ("classify", "-d", home / "mail.tally", "--spam-from", "2"): "thresholds are probabilities",
-        ("train", "--spam", home / "spam", "--ham", home / "ham", "-o", home / "mail.tally"): "--replace overwrites it",
+        ("train", *both, "-o", tmp_path / "other.tally"): "--replace overwrites",
+        ("train", *both, "--max-false-positives", "2"): "lies between 0 and 1",
+        ("expire", "-d", home / "mail.tally", "--older-than", "soon"): "90d, 8w, 6m or 1y",
     }.items():
         found = mail(*arguments, given=NEW_HAM)
         assert (found.returncode, found.stdout) == (3, b""), arguments

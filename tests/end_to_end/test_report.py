@@ -27,12 +27,12 @@ def penguins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NaiveBayes
     species = table.pop("species")
     model = NaiveBayes(numeric="gaussian", max_pairs=0).fit(table, species)
     path = tmp_path_factory.mktemp("report") / "penguins.html"
-    model.report(path, (table, species), title="Penguins", target="species")
+    model.report(path, table, species, title="Penguins", target="species")
     return path, model
 
 
-def written(tmp_path: Path, model: Any, data: Any = None) -> str:
-    write(model, tmp_path / "page.html", data)
+def written(tmp_path: Path, model: Any, *data: Any) -> str:
+    write(model, tmp_path / "page.html", *data)
     return (tmp_path / "page.html").as_uri()
 
 
@@ -126,7 +126,7 @@ def test_script_in_names_and_values_is_text(browser: Any, tmp_path: Path) -> Non
     table = {SCRIPT: [SCRIPT, "plain"] * 30, "n" + SCRIPT: np.arange(60.0), "kept": ["__proto__", "constructor"] * 30}
     labels = [SCRIPT + "1", "constructor"] * 30
     model = NaiveBayes(classical=True).fit(table, labels)
-    model.report(tmp_path / "page.html", (table, labels), title=SCRIPT, target=SCRIPT)
+    model.report(tmp_path / "page.html", table, labels, title=SCRIPT, target=SCRIPT)
     address = (tmp_path / "page.html").as_uri()
     page = Page(
         browser, f"{address}#{urllib.parse.urlencode({SCRIPT: SCRIPT, 'other' + SCRIPT: '1', '__proto__': '2'})}"
@@ -162,7 +162,7 @@ def test_a_text_is_typed(browser: Any, tmp_path: Path) -> None:
     ]
     table = {"mail": mails * 15, "length": [len(mail) for mail in mails] * 15}
     model = NaiveBayes(kind={"mail": "text"}, classical=True).fit(table, ["spam", "ham"] * 30)
-    page = Page(browser, written(tmp_path, model, (table, ["spam", "ham"] * 30)))
+    page = Page(browser, written(tmp_path, model, table, ["spam", "ham"] * 30))
     typed = "Win CHEAP tickets; don't miss today's <b>budget</b>!"
     page.get_by_label("mail", exact=True).fill(typed)
     expected = model.predict_proba([{"mail": typed, "length": None}])[0]
@@ -178,7 +178,7 @@ def test_a_thousand_columns_are_paged(browser: Any, tmp_path: Path) -> None:
     X, y = rng.normal(size=(200, 1000)), np.repeat(["a", "b"], 100)
     X[100:, :20] += 1.0
     model = GaussianNB().fit(X, y)
-    page = Page(browser, written(tmp_path, model, (X, y)))
+    page = Page(browser, written(tmp_path, model, X, y))
     assert (tmp_path / "page.html").stat().st_size < 2_000_000
     assert page.locator("#pictures article").count() == 12
     page.locator("#pictures-pager").get_by_role("button", name="next").click()

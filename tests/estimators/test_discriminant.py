@@ -291,7 +291,7 @@ def test_bad_cells_are_named() -> None:
     x, y = load_iris(return_X_y=True)
     x = x.copy()
     x[3, 2] = np.inf
-    with pytest.raises(DataError, match=r"column 'x2' is infinite \(row 3\)"):
+    with pytest.raises(DataError, match=r"column 'x2' is infinite \(row 4\)"):
         GaussianDiscriminant().fit(x, y)
     model = GaussianDiscriminant().fit(*load_iris(return_X_y=True))
     for verb in ("predict", "transform"):

@@ -325,7 +325,7 @@ def test_errors_name_the_column_of_the_frame(kind: Kind) -> None:
     x, y = kind.data()
     bad = np.array(x, dtype=float)
     bad[7, 3] = np.inf if kind is GAUSSIAN else -1.0
-    with pytest.raises(ValueError, match=r"column 'd' .*row 7"):
+    with pytest.raises(ValueError, match=r"column 'd' .*row 8"):
         kind.ours().fit(pd.DataFrame(bad, columns=NAMES), y)
 
 

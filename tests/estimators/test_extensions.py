@@ -84,7 +84,7 @@ def test_a_bag_of_words_has_no_missing_values(kind: Kind, method: str) -> None:
     x, y = kind.data()
     model = kind.ours().fit(x, y)
     x[3, 2] = np.nan
-    with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 3\)"):
+    with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 4\)"):
         model.fit(x, y) if method == "fit" else model.predict(x)
 
 
@@ -92,7 +92,7 @@ def test_a_bag_of_words_has_no_missing_values(kind: Kind, method: str) -> None:
 def test_a_sparse_matrix_has_no_missing_values(kind: Kind) -> None:
     x, y = kind.data()
     x[3, 2] = np.nan
-    with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 3\)"):
+    with pytest.raises(DataError, match=r"column 'x2' holds NaN \(row 4\)"):
         kind.ours().fit(sp.csr_array(x), y)
 
 
@@ -851,7 +851,7 @@ def test_what_is_said_to_be_yes_and_no_is_checked(form: Any) -> None:
     """binarize=None promises zeros and ones: five times yes would make a probability of more than one."""
     x, y = BERNOULLI.data()
     x[4, 3] = 5
-    with pytest.raises(DataError, match=r"column 'x3'.*row 4"):
+    with pytest.raises(DataError, match=r"column 'x3'.*row 5"):
         tallybayes.BernoulliNB(binarize=None).fit(form(x), y)
 
 

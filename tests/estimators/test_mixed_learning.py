@@ -372,8 +372,8 @@ def test_rows_of_no_weight_change_nothing_but_the_levels() -> None:
 @pytest.mark.parametrize(
     ("weight", "why"),
     [
-        ([1, 1, 1, -1, 1, 1], "row 3"),
-        ([1, 1, np.nan, 1, 1, 1], "row 2"),
+        ([1, 1, 1, -1, 1, 1], "row 4"),
+        ([1, 1, np.nan, 1, 1, 1], "row 3"),
         ([1, 1, 1], r"sample_weight.shape == \(3,\), expected \(6,\)"),
         ([0] * 6, "at least one non-zero number"),
     ],
@@ -486,7 +486,7 @@ def test_a_target_that_is_not_there(target: Any, y: Any, why: str) -> None:
 @pytest.mark.parametrize("first", ["no", 3])
 def test_a_row_without_a_label_is_an_error_that_names_it(missing_value: Any, hold: Any, first: Any) -> None:
     """Above all it is not a class called "nan"."""
-    with pytest.raises(DataError, match="row 2"):
+    with pytest.raises(DataError, match="row 3"):
         NaiveBayes(classical=True).fit({"side": SIDE}, hold([first, first, missing_value, first, first, first]))
 
 
@@ -504,7 +504,7 @@ def test_pitfall_18_shapes_that_all_differ() -> None:
 
 
 def test_pitfall_29_a_number_to_regress_on_is_no_label() -> None:
-    with pytest.raises(DataError, match=r"The target holds 2\.5 \(row 1\), a number to regress on"):
+    with pytest.raises(DataError, match=r"The target holds 2\.5 \(row 2\), a number to regress on"):
         NaiveBayes(classical=True).fit({"side": SIDE}, [1.0, 2.5, 3.0, 1.5, 2.0, 1.0])
 
 
@@ -638,7 +638,7 @@ def test_pitfall_30_a_failed_call_leaves_the_model_as_it_was(case: str) -> None:
 
 def test_pitfall_30_the_row_that_failed_is_counted_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TableBatch, "most_rows", 2)
-    with pytest.raises(DataError, match=r"column 'side' is infinite \(row 4\)"):
+    with pytest.raises(DataError, match=r"column 'side' is infinite \(row 5\)"):
         NaiveBayes(classical=True).fit({"city": CITY, "side": [*SIDE[:4], np.inf, 1.0]}, Y)
 
 
@@ -871,10 +871,19 @@ def test_each_parameter_changes_the_answer(change: dict[str, Any]) -> None:
     assert np.abs(plain.predict_proba(asked) - changed.predict_proba(asked)).max() > 1e-3
 
 
+def test_progress_is_silent_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    x, y = birds()
+    plain, shown = (NaiveBayes(verbose=verbose).fit(x, y) for verbose in (0, 1))
+    assert capfd.readouterr() == ("", "")
+    np.testing.assert_array_equal(plain.predict_proba(x), shown.predict_proba(x))
+
+
 def test_every_parameter_is_tested() -> None:
     """`decay`, `strict`, `n_jobs` and what the classical model goes without have tests of their own."""
     tested = {name for change in CHANGES for name in change}
     elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "max_pairs", "classical"}
+    elsewhere |= {"decimal", "dates", "missing_values", "encoding", "delimiter"}  # in tests/data/test_reading.py
+    elsewhere |= {"class_weight", "verbose"}  # in tests/laws/test_class_weight.py, and above
     elsewhere |= set(Fitted._shared_constraints)
     assert tested | elsewhere == set(NaiveBayes(classical=True).get_params())
 

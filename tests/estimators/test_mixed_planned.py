@@ -132,7 +132,7 @@ def test_leave_one_out_is_exact_for_given_families_too(family: str) -> None:
 def test_leave_one_out_of_other_rows_is_refused() -> None:
     model, x, y = fitted()
     unusual = {**part(x, range(3)), "a": ["never"] * 3}
-    with pytest.raises(ValueError, match="row 0 was not learned"), pytest.warns(ColumnWarning):
+    with pytest.raises(ValueError, match="row 1 was not learned"), pytest.warns(ColumnWarning):
         model.leave_one_out(unusual, y[:3])
 
 

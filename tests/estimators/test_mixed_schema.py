@@ -84,14 +84,15 @@ def test_pandas_categories_are_declared_in_their_order(ordered: bool) -> None:
     sizes = pd.Categorical(["S", "L", "S", None, "L", "S"], categories=["S", "M", "L"], ordered=ordered)
     found = column(pd.DataFrame({"size": sizes}))
     assert (found.kind, found.levels) == ("category", ("S", "M", "L"))
-    assert found.reason == "enumeration, 3 levels in 6 rows, 1 missing"
+    what = "ordered levels" if ordered else "enumeration"
+    assert found.reason == f"{what}, 3 levels in 6 rows, 1 missing"
 
 
 def test_polars_enums_are_declared_in_their_order() -> None:
     sizes = pl.Series(["S", "L", "S", None, "L", "S"], dtype=pl.Enum(["S", "M", "L"]))
     found = column(pl.DataFrame({"size": sizes}))
     assert found.levels == ("S", "M", "L")
-    assert found.reason == "enumeration, 3 levels in 6 rows, 1 missing"
+    assert found.reason == "ordered levels, 3 levels in 6 rows, 1 missing"
 
 
 @needs_pyarrow
@@ -201,10 +202,11 @@ def test_pitfall_28_large_integers_stay_different_levels(table: Any) -> None:
     [datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 12), datetime.time(7), datetime.timedelta(days=3)],
     ids=lambda value: type(value).__name__,
 )
-def test_dates_and_times_are_left_out_with_a_note(make: Any, first: Any) -> None:
+def test_dates_are_read_and_durations_left_out_with_a_note(make: Any, first: Any) -> None:
     found = column(make({"when": [first] * 5 + [None], "side": SIDE}))
-    assert (found.kind, found.levels) == ("ignored", None)
-    assert found.reason == "a date; derive columns such as month or weekday from it"
+    lasts = isinstance(first, datetime.timedelta)
+    assert (found.kind, found.levels) == ("ignored" if lasts else "date", None)
+    assert found.reason.startswith("a duration" if lasts else ("dates", "times of a day"))
 
 
 @every_form
@@ -337,10 +339,10 @@ def test_words_and_numbers_in_one_column_can_be_given_to_be_a_category() -> None
 @every_form
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_pitfall_28_infinity_is_an_error_that_names_column_and_row(make: Any, bad: float) -> None:
-    with pytest.raises(DataError, match=r"column 'x' is infinite \(row 3\)"):
+    with pytest.raises(DataError, match=r"column 'x' is infinite \(row 4\)"):
         column(make({"x": [1.0, 2.0, 3.0, bad, 5.0, 6.0]}))
     model = NaiveBayes(classical=True).fit({"x": SIDE}, Y)
-    with pytest.raises(DataError, match=r"column 'x' is infinite \(row 1\)"):
+    with pytest.raises(DataError, match=r"column 'x' is infinite \(row 2\)"):
         model.predict(make({"x": [1.0, bad]}))
 
 
@@ -604,7 +606,7 @@ def test_identifiers_constants_and_dates_can_be_given_to_count() -> None:
 @pytest.mark.parametrize(
     ("params", "why"),
     [
-        ({"kind": {"wole": "numeric"}}, "kind names the column 'wole', but the table has text, whole, real, flag"),
+        ({"kind": {"wole": "numeric"}}, "kind names the column 'wole', which there is not; did you mean 'whole'"),
         ({"family": {"wole": "poisson"}}, "family names the column 'wole'"),
         ({"drop": ["wole"]}, "drop names the column 'wole'"),
         ({"missing": {"wole": "level"}}, "missing names the column 'wole'"),
@@ -634,7 +636,7 @@ def test_counts_are_not_negative() -> None:
     with pytest.raises(DataError, match="column 'x' holds -3, and counts cannot be negative"):
         column({"x": [1, 2, -3, 4, 5, 6]}, kind={"x": "count"})
     model = NaiveBayes(classical=True, kind={"x": "count"}).fit({"x": [1, 2, 3, 4, 5, 6]}, Y)
-    with pytest.raises(DataError, match=r"column 'x' holds the count -1 \(row 2\)"):
+    with pytest.raises(DataError, match=r"column 'x' holds the count -1 \(row 3\)"):
         model.predict({"x": [1, 2, -1]})
 
 

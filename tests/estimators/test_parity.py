@@ -580,7 +580,7 @@ def test_labels_that_are_none(kind: Kind) -> None:
     x, y = kind.data()
     labels = y.astype(str).astype(object)
     labels[4] = None
-    with pytest.raises(ValueError, match=r"row 4 has no label.*leave such rows out"):
+    with pytest.raises(ValueError, match=r"row 5 has no label.*leave such rows out"):
         kind.ours().fit(x, labels)
 
 

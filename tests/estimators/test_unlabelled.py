@@ -82,7 +82,7 @@ def test_every_way_to_leave_a_label_out(form: str, estimator: Any) -> None:
 def test_the_default_refuses_and_says_what_to_do(kind: Kind) -> None:
     x, y = kind.data()
     with_missing = np.where(np.arange(len(y)) == 7, None, y)
-    with pytest.raises(DataError, match=r"row 7 has no label.*unlabelled='ignore'.*unlabelled='em'"):
+    with pytest.raises(DataError, match=r"row 8 has no label.*unlabelled='ignore'.*unlabelled='em'"):
         kind.ours().fit(x, with_missing)
 
 
@@ -303,7 +303,7 @@ def test_batches_leave_unlabelled_rows_out(kind: Kind) -> None:
     model.partial_fit(x[:3], np.full(3, -1))  # a batch of which nothing is known
     whole = kind.ours(unlabelled="ignore").fit(x, given_labels)
     np.testing.assert_allclose(model.predict_proba(x), whole.predict_proba(x), rtol=1e-9)
-    with pytest.raises(DataError, match=r"row 1 has no label.*use fit"):
+    with pytest.raises(DataError, match=r"row 2 has no label.*use fit"):
         kind.ours(unlabelled="em").partial_fit(x, given_labels, classes=[0, 1, 2])
 
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, TextNB
 from tallybayes.errors import SettingError
 from tests.export.cases import CASES
 
@@ -35,6 +35,30 @@ def test_it_needs_nothing_but_python(tmp_path):
     total, numpy = run.stdout.split()
     assert float(total) == pytest.approx(1.0)
     assert numpy == "False"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weights": "learn", "family": "multinomial"},
+        {"family": "bernoulli", "words": "unicode"},
+        {"words": "sklearn", "ngrams": (1, 1), "damped": False, "scaled": False},
+        {"characters": (2, 4), "stop_words": ["win"]},
+    ],
+    ids=str,
+)
+def test_texts(options):
+    rng = np.random.default_rng(0)
+    words = [*(f"word{i}" for i in range(40)), "win", "caf\u00e9", "\u514d\u8d39\u5956", ":-)", "don't", "Stra\u00dfe"]
+    texts = [" ".join(rng.choice(words[:30] if i % 2 else words[15:], 9)) for i in range(120)]
+    model = TextNB(**options).fit(texts, ["a", "b"] * 60)
+    source = model.to_python()
+    assert source.isascii()
+    score = made(model)["predict_proba"]
+    asked = [*texts[:9], "Cafe\u0301 WIN\uff01\uff01 :-) \u514d\u8d39\u5956\u54c1", "", "unknown", None]
+    found = np.array([list(score({"text": text}).values()) for text in asked])
+    np.testing.assert_allclose(found, model.predict_proba(asked), rtol=0, atol=1e-9)
 
 
 def test_names_and_levels_cannot_break_out_of_the_source():

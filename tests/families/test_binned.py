@@ -103,7 +103,7 @@ def test_leave_one_out_keeps_the_partition():
 @pytest.mark.parametrize("code", [UNSEEN, 12])
 def test_a_code_without_a_bin_cannot_be_left_out(code):
     summary, params = fitted(Binned(), X, CODES)
-    with pytest.raises(ValueError, match="row 0 was not learned"):
+    with pytest.raises(ValueError, match="row 1 was not learned"):
         Binned().leave_one_out(summary, params, Codes(np.array([[code, 0]]), X.n_levels), labels([0]))
 
 

@@ -125,5 +125,5 @@ def test_all_codes_of_a_byte_are_levels():
 def test_a_code_without_a_level_cannot_be_left_out():
     family = Categorical()
     summary, params = fitted(family, X, CODES)
-    with pytest.raises(ValueError, match="row 0 was not learned"):
+    with pytest.raises(ValueError, match="row 1 was not learned"):
         family.leave_one_out(summary, params, Codes(np.array([[UNSEEN, 0]]), X.n_levels), labels([0]))

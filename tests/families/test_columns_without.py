@@ -12,7 +12,6 @@ from tallybayes.errors import RowError
 from tallybayes.families import Binned, Exponential, Gamma, Gaussian, Hierarchical, Kernel, Lognormal, ZeroInflated
 from tallybayes.families._tables import STRENGTHS
 from tallybayes.families.binned import partition_cost
-from tallybayes.families.kernel import BANDWIDTHS
 
 NUMBERS = [
     Gaussian.usual(),
@@ -84,9 +83,9 @@ def best_losses(family, losses_of, n_levels):
     """The least losses (d,) of the settings that are tried, one column at a time."""
     if not isinstance(family, Kernel):
         return np.min([losses_of(type(family)(strength=s)) for s in STRENGTHS], axis=0)
-    by_width = np.array([losses_of(Kernel(width)) for width in BANDWIDTHS])
+    by_width = np.array([losses_of(Kernel(width)) for width in Kernel.widths])
     by_width[1:, n_levels <= 3] = np.inf
-    widths = tuple(BANDWIDTHS[i] for i in by_width.argmin(axis=0))
+    widths = tuple(Kernel.widths[i] for i in by_width.argmin(axis=0))
     found = [[losses_of(Kernel(width, s))[j] for j, width in enumerate(widths)] for s in STRENGTHS]
     return np.min(found, axis=0)
 

@@ -76,7 +76,7 @@ def test_leave_one_out_is_counting_the_other_rows(strength, weighted):
 
 def test_a_code_without_a_level_cannot_be_left_out():
     summary, params = fitted(Hierarchical(), X, CODES)
-    with pytest.raises(ValueError, match="row 0 was not learned"):
+    with pytest.raises(ValueError, match="row 1 was not learned"):
         Hierarchical().leave_one_out(summary, params, Codes(np.array([[UNSEEN, 0]]), X.n_levels), labels([0]))
 
 

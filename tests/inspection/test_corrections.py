@@ -8,9 +8,10 @@ import pytest
 
 from tallybayes import NaiveBayes, datasets
 from tallybayes.core.offsets import Offset
+from tallybayes.core.schema import Column
 from tallybayes.errors import NotAvailableError
 from tallybayes.inspection.charts import nomogram
-from tallybayes.inspection.explain import steps
+from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.summary import summary
 from tests.refined import refined, table, with_offsets
 
@@ -40,8 +41,7 @@ def test_the_work_by_hand_has_the_corrections_as_factors(rows):
     worked = steps(model.model_, batch, {name: values[0] for name, values in rows.items()})
     joint = model.model_.log_joint(batch)[0]
     np.testing.assert_allclose(np.sum([step.logs for step in worked], axis=0), joint, atol=1e-9)
-    step = next(step for step in worked if step.what.startswith("mood"))
-    assert step.what.endswith(" × correction")
+    step = next(step for step in worked if step.what.startswith("P(") and " × c(" in step.what)
     for factor, log in zip(step.factors, step.logs, strict=True):
         chance, correction = factor.split(" × ")
         base, _, power = chance.partition("^")
@@ -50,6 +50,22 @@ def test_the_work_by_hand_has_the_corrections_as_factors(rows):
 
 def test_the_summary_names_the_corrected_columns():
     assert "correction learned from rows: height, " in summary(refined().model_, "NaiveBayes")
+
+
+def test_constants_are_not_called_corrections(rows):
+    model = refined()
+    column = next(c for c in model.schema_.columns if c.name == "mood")
+    offset = {"mood": Offset(Column("mood", column.kind), model.schema_.classes, np.array([[0.2, -0.1, -0.3]]))}
+    fixed = replace(model.model_, settings=replace(model.model_.settings, offsets=offset))
+    row = {name: values[:1] for name, values in rows.items()}
+    batch, values = model._rows(row), {name: values[0] for name, values in rows.items()}
+    found = explain(fixed, batch, values)
+    assert "with a constant that keeps the class shares: mood" in str(found)
+    assert "correction" not in str(found)
+    table = dict(zip(model.schema_.classes, (0.2, -0.1, -0.3), strict=True))
+    constant = next(e["constant"] for e in found.as_dict()["evidence"] if e["column"] == "mood")
+    assert constant == pytest.approx(table[found.label] - table[found.against])
+    assert "constant that keeps the class shares: mood" in summary(fixed, "NaiveBayes")
 
 
 def test_points_of_a_nomogram_include_offsets():

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import tallybayes
-from tallybayes import Model, Settings, families
+from tallybayes import GaussianNB, Model, Settings, families
 from tallybayes.core.batch import MISSING, Batch, Codes, Encoded, Labels
 from tallybayes.core.metrics import score
 from tallybayes.core.schema import Column, Schema
@@ -222,3 +222,24 @@ def test_no_rows_cannot_be_evaluated():
         leave_one_out(model, nothing)
     with pytest.raises(SettingError, match="0 rows"):
         k_fold(model, nothing)
+
+
+def test_costs_decide_and_are_measured_on_held_out_rows():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, "bad", "good")
+    X = rng.normal(size=(600, 2)) + 1.2 * (y == "bad")[:, None]
+    costs = {("bad", "good"): 5.0, ("good", "bad"): 1.0}
+    model = GaussianNB().fit(X[:400], y[:400])
+    chosen = model.predict(X[400:], costs=costs)
+    matrix = np.array([[0.0, 5.0], [1.0, 0.0]])
+    assert_array_equal(chosen, model.classes_[(model.predict_proba(X[400:]) @ matrix).argmin(axis=1)])
+    seen = model.evaluate(X[400:], y[400:], costs=costs)
+    paid = matrix[(y[400:] != "bad").astype(int), (chosen != "bad").astype(int)]
+    assert float(seen.cost) == pytest.approx(paid.mean())
+    assert seen.cost.low < paid.mean() < seen.cost.high
+    assert seen.baseline_cost == pytest.approx(min(5 * (y[400:] == "bad").mean(), (y[400:] == "good").mean()))
+    assert float(seen.cost) < seen.baseline_cost
+    own = model.evaluate(X[:400], y[:400], costs=costs)  # leave-one-out
+    assert own.method == "leave-one-out"
+    assert "mean cost" in str(own)
+    assert model.evaluate(X[:400], y[:400]).cost is None

@@ -29,6 +29,7 @@ from tallybayes.families import (
     Clues,
     Complement,
     Correlation,
+    Cyclic,
     Exponential,
     Family,
     Gamma,
@@ -38,6 +39,7 @@ from tallybayes.families import (
     Lognormal,
     Multinomial,
     Multinormal,
+    Ordered,
     Pair,
     Poisson,
     ZeroInflated,
@@ -301,6 +303,13 @@ ENTRIES = {
         (Kernel(), Kernel(0.0), Kernel(0.5, 8.0), Kernel((0.0, 1.0, 3.0), (1.0, 2.0, 3.0))),
         edges=EDGES,
     ),
+    "ordered": Entry(
+        "category",
+        _levels,
+        CODED,
+        (Ordered(), Ordered(0.0), Ordered(1.0, 8.0), Ordered((0.0, 1.0, 3.0), (1.0, 2.0, 3.0))),
+    ),
+    "cyclic": Entry("category", _levels, CODED, (Cyclic(), Cyclic(1.0, 8.0), Cyclic((0.0, 1.0, 3.0), (1.0, 2.0, 3.0)))),
     # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
     "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
     "lognormal": Entry(

@@ -74,7 +74,7 @@ def test_the_tests_are_of_our_classes():
 def test_after_a_failed_fit_other_classes_are_refused_and_the_older_model_stays():
     model = tallybayes.MultinomialNB().fit([[0], [1]], [0, 1])
     before = model.predict_proba([[1]])
-    with pytest.raises(tallybayes.errors.NegativeError, match=r"to MultinomialNB .input X.: column 'x0' .* -1 .row 2"):
+    with pytest.raises(tallybayes.errors.NegativeError, match=r"to MultinomialNB .input X.: column 'x0' .* -1 .row 3"):
         model.fit([[0], [1], [-1]], [0, 1, 2])
     np.testing.assert_array_equal(model.predict_proba([[1]]), before)
     for classes in ([0, 1], [0, 1, 2]):  # neither of the older model only, nor of the failed rows only

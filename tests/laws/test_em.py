@@ -53,7 +53,11 @@ def test_no_step_lowers_the_likelihood(case, prior, data):
         assert path[-1] == pytest.approx(objective(found.model, batch), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("case", [c for c in PROBABLE if c.entry.kind != "numeric"], ids=str)
+# What spreads counts over neighbours does not maximise the likelihood of the counts: such steps may have to be refused.
+PLAIN = [c for c in PROBABLE if c.entry.kind != "numeric" and not hasattr(c.family, "bandwidth")]
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=str)
 def test_no_step_has_to_be_refused(case):
     """Without a floor on variances it is the algorithm that climbs, not the refusal of steps that would not."""
     table = case.random_table(300, weights=(0.5, 1.0, 2.0))

@@ -93,10 +93,22 @@ def test_the_order_of_many_rows_does_not_matter() -> None:
         assert_same(learned(orders(frame)[order]), expected, frame[:400], order)
 
 
-@pytest.mark.xfail(strict=True, reason="columns of an array are named by their place, by which rows are dealt")
-def test_the_order_of_the_columns_of_an_array_does_not_matter() -> None:
-    frame = digits(2_000, 20, 4)
+def correlated(n: int = 900, d: int = 8, n_classes: int = 3) -> pl.DataFrame:
+    """Numbers that vary together, differently in each class, and two of them in steps."""
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, n_classes, n)
+    mix = rng.normal(0, 1, (n_classes, d, d)) / 2 + np.eye(d)
+    x = np.einsum("nd,nde->ne", rng.normal(0.3 * y[:, None], 1.0, (n, d)), mix[y])
+    x[:, -2:] = np.rint(x[:, -2:])
+    return pl.DataFrame({f"v{j}": x[:, j] for j in range(d)} | {"label": [f"k{k}" for k in y]})
+
+
+@pytest.mark.parametrize("params", [{}, {"max_pairs": 0}, {"classical": True}], ids=str)
+@pytest.mark.parametrize("name", ["digits", "correlated"])
+def test_the_order_of_the_columns_of_an_array_does_not_matter(name: str, params: dict[str, Any]) -> None:
+    frame = digits(1_500, 20, 4) if name == "digits" else correlated()
     x, y = frame.drop("label").to_numpy(), frame["label"].to_numpy()
-    order = np.random.default_rng(7).permutation(x.shape[1])
-    one, other = NaiveBayes().fit(x, y), NaiveBayes().fit(x[:, order], y)
-    np.testing.assert_allclose(other.predict_proba(x[:, order]), one.predict_proba(x), rtol=0, atol=CLOSE)
+    one, rng = NaiveBayes(**params).fit(x, y), np.random.default_rng(7)
+    for order in (np.arange(x.shape[1])[::-1], rng.permutation(x.shape[1])):
+        other = NaiveBayes(**params).fit(x[:, order], y)
+        np.testing.assert_allclose(other.predict_proba(x[:, order]), one.predict_proba(x), rtol=0, atol=CLOSE)

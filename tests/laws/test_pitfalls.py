@@ -439,9 +439,9 @@ def test_pitfall_21_bad_counts_name_the_column_and_change_nothing(nb: Any, bad: 
     before = snapshot(model)
     x = x.astype(float)
     x[59, 2] = bad
-    with pytest.raises(DataError, match=r"column 'x2' .*row 59"):
+    with pytest.raises(DataError, match=r"column 'x2' .*row 60"):
         model.partial_fit(form(x), y)
-    with pytest.raises(DataError, match=r"column 'x2' .*row 59"):
+    with pytest.raises(DataError, match=r"column 'x2' .*row 60"):
         model.predict(form(x))
     assert snapshot(model) == before
 
@@ -527,7 +527,7 @@ def test_pitfall_25_parameters_are_counted_once() -> None:
 @every
 def test_pitfall_29_a_number_to_regress_on_is_no_label(nb: Any) -> None:
     x, y = small_counts()
-    with pytest.raises(DataError, match=r"Unknown label type: continuous.*0\.25 \(row 0\)"):
+    with pytest.raises(DataError, match=r"Unknown label type: continuous.*0\.25 \(row 1\)"):
         nb().fit(x, y + 0.25 - y[0])
 
 

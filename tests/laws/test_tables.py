@@ -66,7 +66,7 @@ ANCHORS = {
     "side": [-1.0, 0.25, 1.5, 3.0, 2.0, -0.5],
     "mass": [1e4, 1e4 + 2, 1e4 + 7, 1e4 + 1, 1e4 + 3, 1e4 + 4],
     "visits": [1, 0, 2, 5, 3, 4],
-    "note": ["to be", "or not", "to be or", "not to", "be not", "or or to be"],
+    "note": ["to be", "or not", "to be or!", "not to", "be not", "or or to be"],
 }
 N = len(ANCHORS["city"])
 

@@ -123,3 +123,15 @@ def test_columns_of_a_block_keep_their_own_settings():
     assert joined([Binned(2.0), Binned(32.0)]) == Binned((2.0, 32.0))
     assert joined([Lognormal(), Lognormal()]) == Lognormal()
     assert joined([ZeroInflated("lognormal")] * 2) == ZeroInflated("lognormal")
+
+
+def test_a_class_of_nearly_one_number_gets_no_narrow_curve() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 200)
+    size = np.where(rng.random(400) < 0.4, 0.0, np.exp(rng.normal(size=400)))
+    size[y == "a"] = 0.0
+    size[0] = 3.0  # the only amount of its class
+    model = NaiveBayes(max_pairs=0).fit({"size": size, "other": rng.normal(size=400)}, y)
+    assert "zero or lognormal" not in model.schema_.columns[0].reason
+    evidence = model.contributions({"size": [0.1, 1.0, 2.9, 50.0], "other": [0.0] * 4})[:, :, 0]
+    assert np.ptp(evidence, axis=1).max() < 20.0

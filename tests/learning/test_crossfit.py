@@ -25,7 +25,17 @@ def test_noise_gets_the_class_shares() -> None:
         excess.append(truth + 0.5 * (np.log(share) + np.log(1 - share)))
         stored = model.evaluation_.log_loss
         assert stored.low <= truth <= stored.high
-    assert max(excess) < 0.06
+        assert any("evidence trusted to" in note for note in model.model_.provenance.notes)
+    assert max(excess) < 0.02
+
+
+def test_evidence_that_chance_explains_is_none() -> None:
+    X, y = noise(60, 8, 0)
+    model = NaiveBayes().fit(X, y)
+    assert "evidence trusted to 0%" in " ".join(model.model_.provenance.notes)
+    np.testing.assert_allclose(model.predict_proba(noise(50, 8, 1)[0])[:, 1], y.mean())
+    assert all(column.parts is None for column in model.schema_.columns)
+    assert model.evaluation_.accuracy.value <= max(y.mean(), 1 - y.mean())
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +123,16 @@ def test_weights_that_were_asked_for_are_kept_as_they_are() -> None:
     model = NaiveBayes(weights="learn", max_pairs=0).fit(X, y)
     assert set(model.model_.settings.weights.columns) == {"c0", "c1", "c2"}
     assert not any(column.kind == "block" for column in model.model_.schema.columns)
+
+
+def test_of_many_rows_times_classes_some_are_judged_and_all_are_learned(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 6
+    X = pd.DataFrame({"a": rng.normal(3.0 * y), "b": rng.normal(size=600)})
+    whole = NaiveBayes().fit(X, y)
+    monkeypatch.setattr("tallybayes.learning.crossfit.MOST_SCORES", 600)
+    bounded = NaiveBayes().fit(X, y)
+    assert whole.evaluation_.n_rows == 600
+    assert bounded.evaluation_.n_rows == 100
+    assert bounded.model_.tally.class_weight.sum() == 600
+    assert (bounded.predict(X) == whole.predict(X)).mean() > 0.9

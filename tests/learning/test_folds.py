@@ -33,7 +33,7 @@ def fitted(birds: pd.DataFrame) -> NaiveBayes:
 
 def noise(seed: int, n: int, d: int = 10) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)), rng.integers(2, size=n)
+    return rng.normal(size=(n, d)), rng.permutation(np.arange(n) % 2)
 
 
 def test_the_interval_of_noise_covers_the_truth() -> None:

@@ -133,7 +133,7 @@ def test_an_offset_changes_nothing_but_the_families_that_need_positive_numbers(o
 def test_an_infinite_number_is_named(value):
     x, y = table()
     x["a"][17] = value
-    with pytest.raises(DataError, match=r"'a'.*row 17"):
+    with pytest.raises(DataError, match=r"'a'.*row 18"):
         NaiveBayes(numeric="kernel").fit(x, y)
 
 

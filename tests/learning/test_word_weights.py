@@ -1,14 +1,19 @@
 """Weights of single words."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import tallybayes
 from tallybayes import NaiveBayes, TextNB
 from tallybayes.core.batch import Csr, Labels
 from tallybayes.errors import SettingError
 from tallybayes.families import Complement, Multinomial
-from tallybayes.learning.word_weights import WordEvidence, learn_words
+from tallybayes.learning.descent import minimised
+from tallybayes.learning.word_weights import WeightedWords, WordEvidence, learn_words
 
 RNG = np.random.default_rng(3)
 NEUTRAL = ["film", "plot", "actor", "scene", "the"]
@@ -42,6 +47,8 @@ def test_what_each_word_says_adds_up_to_the_document(family):
     said = family.each_word_without(summary, params, x, labels)
     added = np.add.reduceat(np.vstack((said, np.zeros(3))), x.start[:-1]) * (np.diff(x.start) > 0)[:, None]
     np.testing.assert_allclose(added, family.leave_one_out(summary, params, x, labels), atol=1e-10)
+    few = family.each_word_without(summary, params, x, labels, np.float32)
+    np.testing.assert_allclose(few, said, rtol=1e-6)
 
 
 def test_the_slope_is_that_of_the_loss():
@@ -49,15 +56,58 @@ def test_the_slope_is_that_of_the_loss():
     terms = RNG.normal(size=(len(x.data), 3)).astype(np.float32)
     x = Csr(x.data, x.column, x.start.astype(np.int64), x.n_columns)
     evidence = WordEvidence(terms, x, labels, np.log([0.2, 0.3, 0.5]), RNG.normal(size=(12, 3)))
-    weight = RNG.uniform(0.5, 1.5, x.n_columns)
-    _, slope, along_prior = evidence.loss(weight, 0.7)
-    step = 1e-5
+    weight, none = RNG.uniform(0.5, 1.5, x.n_columns), np.zeros(3)
+
+    def loss(at, prior=0.7, intercepts=none):
+        return evidence.loss(at, evidence.base(prior, intercepts))[0]
+
+    curvature = np.zeros(x.n_columns)
+    _, slope, left = evidence.loss(weight, evidence.base(0.7, none), curvature=curvature)
+    step = 1e-4
     for v in range(x.n_columns):
         nudge = step * (np.arange(x.n_columns) == v)
-        rise = evidence.loss(weight + nudge, 0.7)[0] - evidence.loss(weight - nudge, 0.7)[0]
-        assert slope[v] == pytest.approx(rise / (2 * step), abs=1e-6)
-    rise = evidence.loss(weight, 0.7 + step)[0] - evidence.loss(weight, 0.7 - step)[0]
-    assert along_prior == pytest.approx(rise / (2 * step), abs=1e-6)
+        above, here, below = loss(weight + nudge), loss(weight), loss(weight - nudge)
+        assert slope[v] == pytest.approx((above - below) / (2 * step), abs=1e-6)
+        assert curvature[v] == pytest.approx((above - 2 * here + below) / step**2, rel=1e-3, abs=1e-4)
+    rise = loss(weight, 0.7 + step) - loss(weight, 0.7 - step)
+    assert left.sum(axis=0) @ evidence.log_prior == pytest.approx(rise / (2 * step), abs=1e-6)
+    base = evidence.base(0.7, none)
+    scores = evidence.scores(WeightedWords(weight, 0.7, none))
+    dense = [
+        base[i] + (weight[x.column[a:b], None] * terms[a:b]).sum(axis=0) for i, (a, b) in enumerate(pairwise(x.start))
+    ]
+    np.testing.assert_allclose(scores, dense, atol=1e-6)
+    few = replace(labels, weight=np.where(np.arange(12) % 2 == 0, 0.0, labels.weight))
+    kept = replace(evidence, labels=few)
+    own = np.arange(1, 12, 2), labels.codes[1::2]
+    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    assert kept.loss(weight, base)[0] == pytest.approx(-(labels.weight[1::2] * logs[own]).sum())
+
+
+def test_descent_finds_what_scipy_finds():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(40, 12))
+    curved, target = a.T @ a + np.eye(12), rng.normal(size=12)
+
+    def objective(at):
+        return float(0.5 * at @ curved @ at - target @ at), curved @ at - target
+
+    least = np.where(np.arange(12) < 6, 0.0, -np.inf)
+    found = minimised(objective, np.ones(12), np.diag(curved), least, 200)
+    bounds = [(None if np.isinf(low) else low, None) for low in least]
+    expected = minimize(objective, np.ones(12), jac=True, bounds=bounds, tol=1e-14)
+    assert objective(found)[0] == pytest.approx(expected.fun, abs=1e-4)
+    assert (found >= least).all()
+
+
+def test_figures_are_of_texts_that_had_no_part_in_the_weights():
+    """Words that mean nothing, each in two texts: weights that keep them look perfect on their own texts."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{j}" for j in rng.integers(0, 400, 12)) for _ in range(300)]
+    y = rng.integers(0, 2, 300)
+    model = TextNB(weights="words").fit(texts, y)
+    assert abs(model.evaluation_.accuracy.value - 0.5) < 0.12
+    assert "3 folds" in model.evaluation_.method
 
 
 def test_threads_do_not_change_the_loss():
@@ -65,7 +115,7 @@ def test_threads_do_not_change_the_loss():
     x = Csr(x.data, x.column, x.start.astype(np.int64), x.n_columns)
     terms = RNG.normal(size=(len(x.data), 3)).astype(np.float32)
     evidence = WordEvidence(terms, x, labels, np.zeros(3), np.zeros((12, 3)))
-    one, two = (evidence.loss(np.ones(x.n_columns), 1.0, n_jobs) for n_jobs in (1, 3))
+    one, two = (evidence.loss(np.ones(x.n_columns), np.zeros((12, 3)), n_jobs) for n_jobs in (1, 3))
     assert one[0] == pytest.approx(two[0])
     np.testing.assert_allclose(one[1], two[1], atol=1e-12)
 
@@ -74,7 +124,7 @@ def test_a_word_that_no_other_document_has_keeps_the_weight_of_the_text():
     x = Csr(np.ones(3), np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 2, 3]), 2)
     terms = np.array([[2.0, 0.0], [1.0, 0.0], [5.0, 0.0]], dtype=np.float32)
     labels = Labels.hard(np.array([0, 0, 1], dtype=np.int32))
-    weights, _ = learn_words(WordEvidence(terms, x, labels, np.zeros(2), np.zeros((3, 2))), 1.5, 1.0)
+    weights = learn_words(WordEvidence(terms, x, labels, np.zeros(2), np.zeros((3, 2))), 1.5, 1.0).words
     assert weights[1] == 1.5
     assert weights[0] > 1.5
 

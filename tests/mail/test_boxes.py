@@ -77,7 +77,7 @@ def test_processes_do_not_change_the_documents(tmp_path: Path) -> None:
     want = [document(letter("spam", n)) for n in range(320)]
     for n_jobs in (1, 2):
         with documents(found, n_jobs) as read:
-            assert list(read) == want
+            assert [known.document for known in read] == want
 
 
 def test_a_message_that_cannot_be_read_is_named_and_stops_nothing(
@@ -99,7 +99,7 @@ def test_a_message_that_cannot_be_read_is_named_and_stops_nothing(
     monkeypatch.setattr(message, "parsed", broken)
     notes: list[str] = []
     with documents(found, 1, notes.append) as read:
-        first, gone, odd = list(read)
+        first, gone, odd = (known.document for known in read)
     assert first == document(letter("spam", 0))
     assert gone == document(b"")
     assert "type:unreadable" in odd.split("\n")

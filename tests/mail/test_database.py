@@ -14,17 +14,27 @@ import pytest
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, ModelFileError
 from tallybayes.mail import database, filter
+from tallybayes.mail.identity import Identity
+from tallybayes.mail.ledger import SPAM, Item, Ledger, change, opened
+from tallybayes.mail.paths import default_path
 from tallybayes.storage.lock import LockedError
 from tests.storage.test_lock import held
 
 LEARN = """
 import sys
-from tallybayes.mail import database, filter
+from tallybayes.mail.identity import Identity
+from tallybayes.mail.ledger import Item, change
 path, who = sys.argv[1:]
-for n in range(200):
+for n in range(100):
     words = f"all\\nby {who}\\nnumber {n}\\nof {who} number {n}"
-    database.update(path, lambda model: filter.learn(model, [words], "spam" if n % 2 else "ham"), wait=300.0)
+    item = Item(Identity(f"{who} {n}".encode(), None), words, n % 2)
+    shared = Item(Identity(f"{n}".encode(), None), "shared", n % 2)  # all of them learn this one
+    change(path, lambda book: book.learn([item, shared]), wait=300.0)
 """
+
+
+def learn_one(book: Ledger) -> None:
+    book.learn([Item(Identity(b"one", None), "free", SPAM)])
 
 
 @pytest.fixture
@@ -35,20 +45,22 @@ def memory(tmp_path: Path) -> Iterator[Path]:
         yield Path(directory)
 
 
-def test_eight_processes_learn_200_messages_each_and_all_are_counted(memory: Path) -> None:
+def test_eight_processes_learn_messages_at_once_and_all_are_counted(memory: Path) -> None:
     path = memory / "mail.tally"
     writers = [subprocess.Popen([sys.executable, "-c", LEARN, path, str(who)]) for who in range(8)]
     assert [writer.wait() for writer in writers] == [0] * 8
     model = database.read(path)
-    assert model.tally.class_weight.tolist() == [800.0, 800.0]
+    assert model.tally.class_weight.tolist() == [450.0, 450.0]
     words, summary = model.schema.columns[0].levels, model.tally.blocks[filter.BLOCK].summary
     assert words is not None
     assert isinstance(summary, Counts)
-    assert len(words) == 1 + 8 + 200 + 1600
+    assert len(words) == 2 + 8 + 100 + 800
     counted = dict(zip(words, summary.count.sum(axis=0).tolist(), strict=True))
-    assert counted["all"] == 1600
-    assert {counted[f"by {who}"] for who in range(8)} == {200.0}
-    assert {counted[f"of {who} number {n}"] for who in range(8) for n in range(200)} == {1.0}
+    assert (counted["all"], counted["shared"]) == (800, 100)
+    assert {counted[f"by {who}"] for who in range(8)} == {100.0}
+    assert {counted[f"of {who} number {n}"] for who in range(8) for n in range(100)} == {1.0}
+    with opened(path) as book:
+        assert book.remembers_all()
 
 
 def test_a_locked_database_is_waited_for_and_then_left_alone(tmp_path: Path) -> None:
@@ -57,20 +69,20 @@ def test_a_locked_database_is_waited_for_and_then_left_alone(tmp_path: Path) -> 
         held(path),
         pytest.raises(LockedError, match=r"another process has held .* for 0.05 seconds; nothing was changed"),
     ):
-        database.update(path, lambda model: model, wait=0.05)
+        change(path, learn_one, wait=0.05)
     assert not path.exists()
-    database.update(path, lambda model: model, wait=0.05)  # it was given back
+    change(path, learn_one, wait=0.05)  # it was given back
     assert path.exists()
 
 
 def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "mail.tally"
-    database.update(path, lambda model: filter.learn(model, ["free"], "spam"))
+    change(path, learn_one)
     before = path.read_bytes()
     with pytest.raises(ValueError, match="not learned"):
-        database.update(path, lambda model: filter.unlearn(model, ["never"], "spam"))
+        change(path, lambda book: book.unlearn([Item(Identity(b"other", None), "never", SPAM)]))
     assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["mail.tally"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mail.tally", "mail.tally.memory"]
 
 
 def test_a_database_that_is_not_there_or_is_none(tmp_path: Path) -> None:
@@ -78,7 +90,7 @@ def test_a_database_that_is_not_there_or_is_none(tmp_path: Path) -> None:
         database.read(tmp_path / "mail.tally")
     (tmp_path / "text").write_text("hello")
     with pytest.raises(ModelFileError):
-        database.update(tmp_path / "text", lambda model: model)
+        change(tmp_path / "text", learn_one)
     assert (tmp_path / "text").read_text() == "hello"
 
 
@@ -86,8 +98,8 @@ def test_where_the_database_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.delenv("TALLYBAYES_MAIL", raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert database.default_path() == tmp_path / ".local/share/tallybayes/mail.tally"
+    assert default_path() == str(tmp_path / ".local/share/tallybayes/mail.tally")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert database.default_path() == tmp_path / "data/tallybayes/mail.tally"
+    assert default_path() == str(tmp_path / "data/tallybayes/mail.tally")
     monkeypatch.setenv("TALLYBAYES_MAIL", "elsewhere.tally")
-    assert database.default_path() == Path("elsewhere.tally")
+    assert default_path() == "elsewhere.tally"

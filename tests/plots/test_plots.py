@@ -60,8 +60,8 @@ def test_features_are_the_records(tennis: NaiveBayes) -> None:
 
 
 def test_curves_are_the_records(gaussian: GaussianNB) -> None:
-    record = pictures.column_pictures(gaussian, (X, Y))[0]
-    ax = plots.features(gaussian, (X, Y), most=1)[0]
+    record = pictures.column_pictures(gaussian, X, Y)[0]
+    ax = plots.features(gaussian, X, Y, most=1)[0]
     for k, line in enumerate(ax.get_lines()):
         np.testing.assert_allclose(line.get_ydata(), record.shape.density[k])
     assert len(ax.patches) == 2  # the histograms
@@ -110,7 +110,7 @@ def test_the_nomogram_marks_every_value(tennis: NaiveBayes) -> None:
 
 
 def test_the_boundary_has_its_line_and_ellipses(gaussian: GaussianNB) -> None:
-    ax, found = plots.decision_boundary(gaussian, data=(X, Y)), pictures.boundary(gaussian, data=(X, Y))
+    ax, found = plots.decision_boundary(gaussian, X=X, y=Y), pictures.boundary(gaussian, X=X, y=Y)
     line = next(line for line in ax.get_lines() if len(line.get_xdata()) == 2)
     x, y = line.get_xdata(), line.get_ydata()
     np.testing.assert_allclose(found.line[0][0] * x + found.line[0][1] * y + found.line[1], 0.0, atol=1e-9)
@@ -124,16 +124,16 @@ def test_reliability_and_confusion(gaussian: GaussianNB) -> None:
     evaluation = gaussian.evaluate(X, Y)
     ax = plots.reliability(evaluation)
     np.testing.assert_allclose(ax.get_lines()[1].get_ydata(), [b.accuracy for b in evaluation.reliability])
-    ax = plots.confusion(gaussian, (X, Y))
+    ax = plots.confusion(gaussian, X, Y)
     assert sorted(float(t.get_text()) for t in ax.texts) == sorted(evaluation.confusion.ravel().tolist())
     with pytest.raises(DataError, match="labelled rows"):
         plots.confusion(gaussian)
 
 
 def test_curves_over_rows_steps_and_priors(gaussian: GaussianNB, tennis: NaiveBayes) -> None:
-    curve = pictures.learning_curve(gaussian, (X, Y))
+    curve = pictures.learning_curve(gaussian, X, Y)
     np.testing.assert_allclose(plots.learning_curve(curve).get_lines()[0].get_ydata(), curve.accuracy)
-    assert plots.learning_curve(gaussian, (X, Y), sizes=[20, 40]).get_lines()[0].get_xdata().tolist() == [20, 40]
+    assert plots.learning_curve(gaussian, X, Y, sizes=[20, 40]).get_lines()[0].get_xdata().tolist() == [20, 40]
     labels = np.where(np.arange(200) % 100 < 3, np.repeat([0, 1], 100), -1)
     learned = GaussianNB(unlabelled="em").fit(X, labels)
     np.testing.assert_allclose(plots.em_path(learned).get_lines()[0].get_ydata(), learned.log_likelihood_path_)
@@ -148,10 +148,10 @@ def test_axes_are_taken_and_given(gaussian: GaussianNB) -> None:
 
 
 def test_colours_follow_the_style(gaussian: GaussianNB) -> None:
-    own = plots.learning_curve(gaussian, (X, Y)).get_lines()[0].get_color()
+    own = plots.learning_curve(gaussian, X, Y).get_lines()[0].get_color()
     assert own == plots.COLOURS[0]
     mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=["#123456", "#abcdef"])
-    assert plots.learning_curve(gaussian, (X, Y)).get_lines()[0].get_color() == "#123456"
+    assert plots.learning_curve(gaussian, X, Y).get_lines()[0].get_color() == "#123456"
 
 
 def test_names_are_not_read_as_mathematics() -> None:
@@ -164,7 +164,7 @@ DRAWN = {
     "features": lambda t, g: plots.features(t)[0],
     "evidence": lambda t, g: plots.evidence(t, DAY),
     "nomogram": lambda t, g: plots.nomogram(t),
-    "boundary": lambda t, g: plots.decision_boundary(g, data=(X, Y)),
+    "boundary": lambda t, g: plots.decision_boundary(g, X=X, y=Y),
 }
 
 
@@ -186,3 +186,25 @@ def test_it_looks_as_it_did(name: str, style: str, tennis: NaiveBayes, gaussian:
         plt.imsave(path, coarse)
     before = plt.imread(path)[:, :, :3]
     assert np.sqrt(((coarse - before) ** 2).mean()) < 0.06
+
+
+def test_decisions_draw_the_rankings_of_the_evaluation(gaussian: GaussianNB) -> None:
+    seen = gaussian.evaluate(X, Y)
+    (ranking,) = seen.rankings
+    line = plots.roc(seen).get_lines()[-1]
+    np.testing.assert_array_equal(line.get_xdata()[1:], ranking.false_positive_rate)
+    np.testing.assert_array_equal(line.get_ydata()[1:], ranking.recall)
+    np.testing.assert_array_equal(plots.precision_recall(seen).get_lines()[-1].get_xdata()[1:], ranking.recall)
+    np.testing.assert_array_equal(plots.gain(seen).get_lines()[-1].get_xdata()[1:], ranking.selected)
+    drawn = plots.costs(seen, missed=5.0).get_lines()[0]
+    np.testing.assert_array_equal(drawn.get_ydata(), ranking.costs(5.0, 1.0))
+
+
+def test_a_threshold_is_for_two_classes_and_rankings_for_few() -> None:
+    three = GaussianNB().fit(X, np.arange(200) % 3)
+    assert len(plots.roc(three.evaluate(X, np.arange(200) % 3)).get_lines()) == 4
+    with pytest.raises(DataError, match="two classes; there are 3"):
+        plots.costs(three.evaluate(X, np.arange(200) % 3))
+    many = GaussianNB().fit(X, np.arange(200) % 25)
+    with pytest.raises(DataError, match="2 to 20 classes"):
+        plots.roc(many.evaluate(X, np.arange(200) % 25))

@@ -76,7 +76,7 @@ def test_labels_that_are_no_text_and_one_class() -> None:
     rng = np.random.default_rng(0)
     X = {"a": rng.normal(size=60), "b": rng.choice(["x", None], 60)}
     for labels in (np.arange(60) % 2 == 0, np.arange(60) % 3, np.full(60, 7)):
-        _, page = made(NaiveBayes(classical=True).fit(X, labels), (X, labels))
+        _, page = made(NaiveBayes(classical=True).fit(X, labels), X, labels)
         assert page.open == []
 
 
@@ -98,11 +98,11 @@ def test_rows_that_were_not_learned_are_evaluated_as_test_rows() -> None:
     model = NaiveBayes(classical=True).fit(*half)
     wrong = other[0], ["Chinstrap"] * len(other[1])
     with pytest.raises(UnlearnError, match="--test"):
-        report.make(model, wrong, method="leave-one-out")
-    assert report.make(model, wrong).evaluation.method == report.make(model, other).evaluation.method == "test"
-    assert report.make(model, half).evaluation.method == "leave-one-out"
+        report.make(model, *wrong, method="leave-one-out")
+    assert report.make(model, *wrong).evaluation.method == report.make(model, *other).evaluation.method == "test"
+    assert report.make(model, *half).evaluation.method == "leave-one-out"
     with pytest.raises(SettingError, match="method must be"):
-        report.make(model, other, method="guess")
+        report.make(model, *other, method="guess")
 
 
 def test_the_policy_names_what_the_page_holds() -> None:

@@ -70,6 +70,7 @@ WAYS = (
     Tokens(ngrams=(2, 2), lower=False),
     Tokens(characters=(2, 5)),
     Tokens(words="sklearn"),
+    Tokens(words="unicode"),
     Tokens(words="lines"),
 )
 

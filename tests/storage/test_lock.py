@@ -139,6 +139,16 @@ def test_a_killed_process_blocks_nobody_and_its_temporary_file_goes(tmp_path: Pa
     assert sorted(file.name for file in tmp_path.iterdir()) == ["m.tally", "other"]
 
 
+def test_files_of_a_version_without_locks_stay_for_a_day(tmp_path: Path) -> None:
+    """A free lock does not show that they are abandoned: somebody may be writing them."""
+    old, new = (tmp_path / f".writing-{name}-m.tally" for name in ("abcdefgh", "12345678"))
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (time.time() - 2 * 86_400,) * 2)
+    model().save(tmp_path / "m.tally")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [new.name, "m.tally"]
+
+
 def test_without_locks_old_temporary_files_go_and_saving_warns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: int) -> bool:
         raise OSError(38, "Function not implemented")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tallybayes.cli.parser import MODULES, parser
+from tallybayes.cli.wording import in_options
 from tallybayes.errors import SettingError, TallybayesError
 
 
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     is_mail = next((word for word in arguments if not word.startswith("-")), "") == "mail"
     try:
-        options = parser().parse_args(arguments)
+        options = parser("mail" if is_mail else None).parse_args(arguments)
     except SystemExit as usage:
         if is_mail and usage.code == 2:
             return 3
@@ -39,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         expected = isinstance(error, (TallybayesError, OSError))
         if options.debug or not (expected or is_mail):  # a delivery would read the exit code of a traceback as ham
             raise
-        print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{message_of(error)}", file=sys.stderr)
+        message = in_options(message_of(error), options)
+        print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{message}", file=sys.stderr)
         return 3 if is_mail else 1
     return code or 0
 

@@ -34,10 +34,10 @@ def waterfall(explanation: Explanation, screen: Screen, most: int = 15) -> None:
     screen.print(f"log odds of {explanation.label} against {explanation.against}", markup=False)
     for (name, odds), start, end in zip(steps, ends, ends[1:], strict=False):
         a, b = sorted(((start - low) * scale, (end - low) * scale))
-        bar = _bar(a, b) if odds > 0 else " " * round(a) + "░" * max(1, round(b) - round(a))
-        bar = bar if math.isfinite(odds) else ("+∞" if odds > 0 else "−∞").rjust(room)
+        drawn = bar(a, b) if odds > 0 else " " * round(a) + "░" * max(1, round(b) - round(a))
+        drawn = drawn if math.isfinite(odds) else ("+∞" if odds > 0 else "−∞").rjust(room)
         line = Text(f"  {name[:wide]:{wide}} {odds + 0.0:+8.3f} ")
-        line.append(bar, style=FOR if odds > 0 else AGAINST)
+        line.append(drawn, style=FOR if odds > 0 else AGAINST)
         screen.print(line)
     zero = round((0.0 - low) * scale)
     screen.print(Text(f"  {'':{wide}} {'':8} {' ' * zero}╵ 0"))
@@ -51,11 +51,11 @@ def chances(posterior: dict[Level, float], screen: Screen, most: int = 8) -> Non
     room = max(LEAST, min(screen.width, 100) - wide - 12)
     for label, p in ranked:
         line = Text(f"  {str(label)[:wide]:{wide}} {p:8.4f} ")
-        line.append(_bar(0.0, p * room) if p * room >= 1 / 16 else "", style=FOR)
+        line.append(bar(0.0, p * room) if p * room >= 1 / 16 else "", style=FOR)
         screen.print(line)
 
 
-def _bar(start: float, end: float) -> str:
+def bar(start: float, end: float) -> str:
     """A bar from one place to another; its right end is drawn in eighths of a character."""
     first = round(start)
     full, part = divmod(max(1, round(8 * (end - first))), 8)

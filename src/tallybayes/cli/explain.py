@@ -16,17 +16,18 @@ from tallybayes.cli.screen import Screen, console, label_of, notes, opened, prin
 from tallybayes.core.model import Model
 from tallybayes.data.known import as_learned, with_retyping
 from tallybayes.data.tables import Table, TableBatch, read_table
-from tallybayes.errors import DataError
-from tallybayes.inspection.explain import FAINT, Step, explain, steps
+from tallybayes.errors import DataError, nearest
+from tallybayes.inspection.explain import FAINT, LEGEND, Step, explain, steps
 
 
 def run(options: argparse.Namespace) -> None:
     """Explain a row of a file, or one that was typed."""
     model, _ = read_model(options.model)
-    options.missing_value = []
+    options.missing_value, options.missing_values = [], []
     table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
     places = model.tally.places
-    row, values = TableBatch(model.schema, table, places), table.row(0)
+    row = TableBatch(model.schema, table, places)
+    values = row.table.row(0)
     against = None if options.against is None else label_of(model.schema.classes, options.against)
     with notes(options):
         found = explain(model, row, values, against)
@@ -53,7 +54,7 @@ def _typed(model: Model, texts: Sequence[str]) -> Table:
         if not equals:
             raise DataError(f"expected COLUMN=VALUE, got {text!r}")
         if name.strip() not in known:
-            raise DataError(f"there is no column {name.strip()!r}; the model has {', '.join(list(known)[:20])}")
+            raise DataError(f"there is no column {name.strip()!r}; {nearest(name.strip(), known)}")
         row[name.strip()] = value_of(known[name.strip()], value.strip())
     return read_table([row])
 
@@ -91,7 +92,7 @@ def _marked(pieces: Sequence[tuple[str, float]], screen: Screen) -> None:
 
 def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], screen: Screen) -> None:
     classes = [str(label) for label in model.schema.classes]
-    grid = Grid("P(value | class)", *classes, box=box.SIMPLE_HEAD)
+    grid = Grid("factor", *classes, box=box.SIMPLE_HEAD)
     grid.columns[0].no_wrap = True
     for i, step in enumerate(worked):
         grid.add_row(("" if i == 0 else "× ") + step.what, *step.factors)
@@ -116,5 +117,9 @@ def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], 
     whole = screen.measure(grid, options=screen.options.update(max_width=100_000)).maximum
     screen.width = max(screen.width, whole)  # a wrapped line is better than a truncated number
     screen.print(grid)
+    used = set().union(*(step.letters for step in worked))
+    for letter, meaning in LEGEND.items():
+        if letter in used:
+            screen.print(f"  {meaning}", style="dim")
     best = max(posterior, key=lambda label: posterior[label])
     screen.print(f"  prediction: {best} with probability {posterior[best]:.4f}")

@@ -29,5 +29,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _text(model: Model, options: argparse.Namespace) -> str:
     if options.command == "sql":
-        return export.to_sql(model, options.table, options.dialect, not options.no_proba, options.keep or None)
+        chosen = (options.table, options.dialect, not options.no_proba, options.keep or None, options.coverage)
+        return export.to_sql(model, *chosen)
     return f"{export.to_json(model, indent=1)}\n" if options.to == "json" else export.to_python(model)

@@ -18,6 +18,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         options(one)
+        one.add_argument("--config", metavar="FILE", help="configuration file (~/.config/tallybayes/mail.toml)")
         one.add_argument("--quiet", "-q", action="store_true", help="print no notes")
         one.add_argument("--json", action="store_true", help="print the record as JSON")
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -52,20 +53,37 @@ def _kinds(parser: argparse.ArgumentParser) -> None:
 
 
 def _thresholds(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spam-from", type=float, default=0.9, metavar="P", help="least probability of spam (0.9)")
     parser.add_argument(
-        "--ham-below",
-        type=float,
-        default=0.1,
-        metavar="P",
-        help="a message with a lower probability of spam is ham (0.1)",
+        "--spam-from", type=float, metavar="P", help="least probability of spam (as mail train has chosen, else 0.9)"
     )
+    parser.add_argument(
+        "--ham-below", type=float, metavar="P", help="a message with a lower probability of spam is ham (0.1)"
+    )
+
+
+def _memory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-memory", action="store_true", help="do not remember which messages were learned")
+
+
+def _socket(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--socket", metavar="FILE", help="the socket of the server (beside the database)")
+
+
+def _mode(text: str) -> int:
+    """Permissions as octal digits."""
+    if len(text) not in (3, 4) or not set(text) <= set("01234567"):
+        raise argparse.ArgumentTypeError(f"expected permissions such as 600 or 660, got {text!r}")
+    return int(text, 8)
 
 
 def _train(parser: argparse.ArgumentParser) -> None:
     _kinds(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the filter to write (default: the database)")
-    parser.add_argument("--replace", action="store_true", help="overwrite an existing filter")
+    parser.add_argument("--replace", action="store_true", help="overwrite an existing filter, memory included")
+    parser.add_argument(
+        "--max-false-positives", type=float, metavar="SHARE", help="share of ham that may be called spam (0.001)"
+    )
+    _memory(parser)
     wait(parser)
 
 
@@ -74,6 +92,14 @@ def _classify(parser: argparse.ArgumentParser) -> None:
     _database(parser)
     _thresholds(parser)
     parser.add_argument("--header", action="store_true", help="pass the message on with a header X-Tallybayes")
+    parser.add_argument(
+        "--autolearn",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="learn messages that the filter is sure of",
+    )
+    _socket(parser)
+    parser.add_argument("--no-server", action="store_true", help="do not ask a server, even if there is one")
     parser.add_argument(
         "-e", "--exit-zero", action="store_true", help="exit with 0 for every verdict, as procmail requires of filters"
     )
@@ -86,6 +112,7 @@ def _change(parser: argparse.ArgumentParser) -> None:
         which.add_argument(f"--{kind}", dest="label", action="store_const", const=kind, help=f"the messages are {kind}")
     _files(parser)
     _database(parser)
+    _memory(parser)
     wait(parser)
     parser.add_argument("--jobs", type=int, metavar="N", help="processes to read many messages with (one a core)")
 
@@ -94,6 +121,22 @@ def wait(parser: argparse.ArgumentParser) -> None:
     """How long a command waits for the lock of the file that it changes."""
     parser.add_argument(
         "--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another process (30)"
+    )
+
+
+def _expire(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--older-than", required=True, metavar="AGE", help="an age in days, weeks, months or years: 90d, 8w, 6m, 1y"
+    )
+    _database(parser)
+    wait(parser)
+
+
+def _serve(parser: argparse.ArgumentParser) -> None:
+    _database(parser)
+    _socket(parser)
+    parser.add_argument(
+        "--socket-mode", type=_mode, default=0o600, metavar="MODE", help="permissions of the socket: who may ask (600)"
     )
 
 
@@ -118,7 +161,7 @@ def _top(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "train": (
-        "learn labelled messages and write a new filter",
+        "learn labelled messages: all, or of an existing filter those that are new",
         "tallybayes mail train --spam ~/Maildir/.Junk --ham ~/Maildir ~/archive.mbox",
         _train,
     ),
@@ -127,7 +170,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         "tallybayes mail classify message.eml\n         tallybayes mail classify --header -e < message.eml",
         _classify,
     ),
-    "learn": ("learn more messages", "tallybayes mail learn --spam < message.eml", _change),
+    "serve": ("answer mail classify over a Unix socket", "tallybayes mail serve", _serve),
+    "learn": ("learn more messages, each once", "tallybayes mail learn --spam < message.eml", _change),
     "unlearn": (
         "unlearn messages exactly",
         "tallybayes mail unlearn --spam message.eml",
@@ -138,6 +182,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         "tallybayes mail move --ham newsletter.eml",
         _change,
     ),
+    "expire": ("take old messages back exactly", "tallybayes mail expire --older-than 1y", _expire),
     "explain": ("show the clues for the verdict on a message", "tallybayes mail explain message.eml", _explain),
     "evaluate": (
         "evaluate the filter on labelled messages",

@@ -27,8 +27,8 @@ def command(name: str, module: str, summary: str, example: str) -> Callable[...,
     return add
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser."""
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser: of all commands, or of one where only that is needed and somebody waits for it."""
     top = argparse.ArgumentParser(
         prog="tallybayes",
         description="Naive Bayes you can audit.",
@@ -38,6 +38,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (summary, fill) in COMMANDS.items():
+        if only not in (None, name):
+            continue
         one = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         fill(one)
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -75,11 +77,25 @@ def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="CSV, TSV, Parquet, JSON lines or Arrow; a file, a 'pattern*', or - for stdin",
+        help="CSV, TSV, Parquet, JSON lines, Arrow or a spreadsheet; a file, a 'pattern*', or - for stdin",
     )
+    _reading(parser)
+
+
+def _reading(parser: argparse.ArgumentParser) -> None:
+    """How the text of a file is read."""
     parser.add_argument(
         "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
     )
+    parser.add_argument(
+        "--missing-values",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="several, separated by commas: '?,n/a,999'",
+    )
+    parser.add_argument("--encoding", metavar="NAME", help="of a CSV: utf-8, windows-1252, utf-16, … (recognised)")
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="between the fields of a CSV (that of its header)")
 
 
 def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
@@ -105,7 +121,9 @@ def _train(parser: argparse.ArgumentParser) -> None:
     _labels(parser, required=True)
     parser.add_argument("-o", "--output", metavar="MODEL", help="write the model to this file")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to ignore")
-    kinds = "numeric, category, boolean, count, text or ignored"
+    parser.add_argument("--decimal", choices=[".", ","], help="the decimal mark, where the numbers leave a doubt")
+    parser.add_argument("--dates", choices=["dmy", "mdy"], help="day or month first, where no date decides")
+    kinds = "numeric, category, boolean, count, text, date, epoch, ignored, or levels in order: low<medium<high"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
         "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="the distribution of a column"
@@ -121,11 +139,17 @@ def _train(parser: argparse.ArgumentParser) -> None:
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
+    parser.add_argument(
+        "--class-weight", metavar="balanced or label=w,…", help="how many times the rows of a class count (once)"
+    )
     parser.add_argument("--prior", default="empirical", help="empirical, uniform, or label=p,label=p,… (empirical)")
     parser.add_argument(
         "--calibration", choices=["temperature", "isotonic"], help="calibrate the probabilities on held-out scores"
     )
     parser.add_argument("--no-evaluation", action="store_true", help="print no evaluation")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="also all columns with their reasons, all figures and the evidence"
+    )
     _printing(parser)
 
 
@@ -149,7 +173,15 @@ def _predict(parser: argparse.ArgumentParser) -> None:
         "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
     )
     parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
+    _coverage(parser, "add a column 'set'")
     _printing(parser, json=False)
+
+
+def _coverage(parser: argparse.ArgumentParser, how: str) -> None:
+    parser.add_argument(
+        "--coverage", type=float, metavar="SHARE",
+        help=f"{how}: the classes that cannot be ruled out; this share of the sets (such as 0.9) holds the right one",
+    )  # fmt: skip
 
 
 @command(
@@ -248,9 +280,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--data", metavar="DATA", help="labelled rows, to evaluate the model and to draw histograms")
     parser.add_argument("--test", action="store_true", help="the data are test rows, not the training data")
-    parser.add_argument(
-        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
-    )
+    _reading(parser)
     _labels(parser)
     parser.add_argument("--title", help="title of the page")
     parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the file to write (report.html)")
@@ -302,6 +332,7 @@ def _sql(parser: argparse.ArgumentParser) -> None:
         "--keep", action="append", default=[], metavar="COLUMN", help="a column to keep in the result, such as a key"
     )
     parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
+    _coverage(parser, "add a column 'set_LABEL' for each class, 1 where it is in the prediction set")
     _written(parser)
 
 

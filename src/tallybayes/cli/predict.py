@@ -15,7 +15,11 @@ def run(options: argparse.Namespace) -> None:
     """Stream the rows through the model."""
     model, _ = read_model(options.model)
     output = PredictionColumns(
-        not options.only, top=options.top, reasons=options.explain, **_thresholds(model, options.threshold)
+        not options.only,
+        top=options.top,
+        reasons=options.explain,
+        coverage=options.coverage,
+        **_thresholds(model, options.threshold),
     )
     with notes(options), opened(options.data, options) as file:
         total = rows_of(file)

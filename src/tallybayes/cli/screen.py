@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+import tallybayes.data.progress as data_progress
+from tallybayes.cli.wording import in_options
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
 from tallybayes.data.files import COMPRESSED, File, open_file
 from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, nearest
 from tallybayes.storage import Saved, read_all
 
 
@@ -70,7 +72,7 @@ def notes(options: argparse.Namespace) -> Iterator[None]:
     """Print warnings of the library as notes."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        note(f"note: {message}", options)
+        note(f"note: {in_options(str(message), options)}", options)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -78,40 +80,35 @@ def notes(options: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-@contextmanager
 def progress(
     options: argparse.Namespace, what: str, rows: int | None = None
-) -> Iterator[Callable[[float], None] | None]:
+) -> AbstractContextManager[data_progress.Bar | None]:
     """A progress bar on the standard error, updated with the share that is done; none if it is not a terminal."""
-    if options.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0, rate="")
-
-        def report(share: float) -> None:
-            seconds = bar.tasks[0].elapsed or 0.0
-            done = share * rows if rows else 0.0
-            rate = f"{done:,.0f} rows, {done / seconds:,.0f} a second" if done and seconds else f"{share:.0%}"
-            bar.update(task, completed=share, rate=rate)
-
-        yield report
+    return nullcontext() if options.quiet else data_progress.shown(what, rows)
 
 
 @contextmanager
 def opened(path: str, options: argparse.Namespace) -> Iterator[File]:
     """The file of a path; the standard input or a pipe is kept in a temporary file, since it is read more than once."""
     if not is_stream(path):
-        yield open_file(path, options.missing_value)
+        yield _open(path, options)
         return
     with tempfile.TemporaryDirectory() as directory:
         kept = os.path.join(directory, "standard-input" + Path(path).suffix)
         with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as given, open(kept, "wb") as file:
             shutil.copyfileobj(given, file)
-        yield open_file(kept, options.missing_value)
+        yield _open(kept, options)
+
+
+def missing_words(options: argparse.Namespace) -> list[str]:
+    """The words for a missing value that were given, one by one or as a list."""
+    listed = [word for text in options.missing_values for word in text.split(",")]
+    return [*options.missing_value, *(word.strip() for word in listed)]
+
+
+def _open(path: str, options: argparse.Namespace) -> File:
+    given = (getattr(options, name, None) for name in ("encoding", "delimiter", "decimal"))
+    return open_file(path, missing_words(options), *given)
 
 
 def rows_of(file: File) -> int | None:
@@ -153,7 +150,7 @@ def value_of(column: Column, text: str) -> Any:
     """A typed value as the column stores it: text, a number, a level, or missing."""
     if text == "":
         return None
-    if column.kind == "text":
+    if column.kind in ("text", "date") or column.is_read_from_text:
         return text
     if column.levels is None:
         try:
@@ -175,4 +172,4 @@ def label_of(classes: tuple[Level, ...], text: str) -> Level:
     """The class of that name."""
     for label in (*(c for c in classes if str(c) == text), *(c for c in classes if _is_number(c, text))):
         return label
-    raise DataError(f"there is no class {text!r}; the model has {', '.join(map(str, classes))}")
+    raise DataError(f"there is no class {text!r}; {nearest(text, classes)}")

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.screen import console, print_json, read_model
+from tallybayes.cli.glance import print_columns
+from tallybayes.cli.screen import Screen, console, print_json, read_model
 from tallybayes.core.model import Model
-from tallybayes.core.schema import NumberedColumns, amount, plural, some_of
+from tallybayes.core.schema import NumberedColumns, amount, plural
+from tallybayes.inspection.overview import overview
+from tallybayes.inspection.summary import in_words, settings_of
 
 MOST = 40  # columns and classes that are listed
 
@@ -25,13 +28,15 @@ def run(options: argparse.Namespace) -> None:
         return
     screen = console()
     screen.print(f"{options.model}: {estimator or 'Model'}, {plural(size, 'byte')}", end="\n\n")
+    if not model.schema.is_numbered:
+        _print_glance(model, screen)
     screen.print(_schema(model), end="\n\n")
     screen.print(f"{f'class ({target})' if target else 'class':20} {'rows':>14} {'prior':>8}")
     prior = np.exp(model.log_prior)
     for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:
         screen.print(f"{label!s:20} {amount(weight):>14} {p:8.4f}")
     screen.print()
-    for name, setting in _settings(model).items():
+    for name, setting in settings_of(model).items():
         screen.print(f"{name:20} {setting}")
     evaluation, chosen = model.provenance.evaluation, model.provenance.options
     if evaluation is not None:
@@ -40,7 +45,19 @@ def run(options: argparse.Namespace) -> None:
         screen.print("", str(evaluation), sep="\n")
     if options.verbose and chosen is not None:
         screen.print("", "options other than the defaults", sep="\n")
-        screen.print("\n".join(f"{name:20} {value!r}" for name, value in chosen.items()) or "none")
+        screen.print("\n".join(f"{name:20} {in_words(value)}" for name, value in chosen.items()) or "none")
+
+
+def _print_glance(model: Model, screen: Screen) -> None:
+    """The verdict, the warnings and the columns by importance."""
+    found = overview(model)
+    if found.verdict is not None:
+        screen.print(found.verdict.text)
+    for concern in found.warnings:
+        screen.print(f"warning: {concern}")
+    screen.print()
+    print_columns(found.columns, screen, MOST)
+    screen.print()
 
 
 def _schema(model: Model) -> str:
@@ -50,18 +67,6 @@ def _schema(model: Model) -> str:
     lines = str(model.schema).splitlines()[:-1]
     more = [f"… {len(lines) - 1 - MOST} more"] if len(lines) > MOST + 1 else []
     return "\n".join([*lines[: MOST + 1], *more])
-
-
-def _settings(model: Model) -> dict[str, Any]:
-    settings = model.settings
-    return {
-        **{f"block {name}": repr(family) for name, family in settings.families.items()},
-        "prior": settings.prior,
-        "prior_alpha": f"{settings.prior_alpha:g}",
-        **({"corrected from rows": some_of(tuple(settings.offsets))} if settings.offsets else {}),
-        "calibration": repr(settings.calibration),
-        "parameters": f"{model.n_parameters:,}",
-    }
 
 
 def _record(model: Model, size: int, target: Any, estimator: str | None) -> dict[str, Any]:
@@ -80,7 +85,8 @@ def _record(model: Model, size: int, target: Any, estimator: str | None) -> dict
             {"class": label, "rows": weight, "prior": p}
             for label, weight, p in zip(model.schema.classes, model.tally.class_weight.tolist(), prior, strict=True)
         ],
-        "settings": _settings(model),
+        "settings": settings_of(model),
+        **({} if model.schema.is_numbered else overview(model).as_dict()),
         "rows": model.provenance.rows,
         "options": model.provenance.options,
         "evaluation": None if model.provenance.evaluation is None else model.provenance.evaluation.as_dict(),

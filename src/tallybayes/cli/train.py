@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from tallybayes import storage
-from tallybayes.cli.screen import beside, console, label_of, note, notes, opened, print_json, progress, rows_of
+from tallybayes.cli.glance import print_next, print_overview
+from tallybayes.cli.screen import (
+    beside,
+    console,
+    label_of,
+    missing_words,
+    notes,
+    opened,
+    print_json,
+    progress,
+    rows_of,
+)
+from tallybayes.core.batch import every_nth
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
@@ -20,45 +32,56 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import leave_one_out
 from tallybayes.inspection.explain import class_profiles
+from tallybayes.inspection.overview import overview
 from tallybayes.learning.learn import learn, sample_of
 from tallybayes.learning.options import Options, check_values
 
+COMPARED = 5_000  # rows that columns are compared on, two by two
+
 
 def run(options: argparse.Namespace) -> None:
-    """Learn, show what was learned and how good it is, write the model."""
+    """Learn, write the model, and show how good it is, its warnings and what matters."""
     asked = _options(options)
     with notes(options), opened(options.data, options) as file:
-        with progress(options, f"learning {options.data}", rows_of(file)) as report:
+        with progress(options, f"reading {options.data}", rows_of(file)) as report:
             source = open_source(file, options.target, options.weight, options.unlabelled, progress=report)
-            asked = _with_labels(asked, source)
+            asked = replace(_with_labels(asked, source), progress=None if report is None else report.phase)
             model = learn(source, options=asked)
-        if model.n_classes == 1:
-            one = f"every row has the label {model.schema.classes[0]!r}"
-            note(f"note: {one}, so every prediction will be that; is it the right --target?", options)
-        evaluation = None if options.no_evaluation else _evaluation(model, source)
+            asked.report("evaluating")
+            evaluation = None if options.no_evaluation else _evaluation(model, source)
+            found = overview(model, every_nth(sample_of(model, source), COMPARED), evaluation=evaluation)
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", asked.given, {}))
     with beside(options):
         if options.json:
-            print_json(_record(model, source, evaluation, options))
-        else:
-            _show(model, source, evaluation, options)
-    if options.output is not None:
-        note(f"written to {options.output}", options)
+            print_json(_record(model, source, evaluation, options) | found.as_dict())
+            return
+        print_overview(found if evaluation or not options.no_evaluation else replace(found, verdict=None), console())
+        if options.verbose:
+            console().print()
+            _details(model, source, evaluation, options)
+            console().print("", *(f"warning: {concern}" for concern in found.warnings), sep="\n")
+        if not options.quiet:
+            console().print()
+            print_next(options.data, options.output, console())
 
 
 def _options(options: argparse.Namespace) -> Options:
     asked = Options(
-        kind=dict(options.kind),
+        kind={name: kind.split("<") if "<" in kind else kind for name, kind in options.kind},
         family=dict(options.family),
         drop=tuple(options.drop),
         missing=options.missing,
         alpha=options.alpha,
-        prior=_prior(options.prior),
+        class_weight=_by_class("--class-weight", options.class_weight, "balanced or label=w,label=w,…"),
+        prior=_by_class("--prior", options.prior, "empirical, uniform or label=p,label=p,…"),
         calibration=options.calibration,
         classical=options.classical,
         max_pairs=options.max_pairs,
         unlabelled=options.unlabelled,
+        decimal=options.decimal,
+        dates=options.dates,
+        missing_values=tuple(missing_words(options)),
     )
     check_values(vars(asked))
     return asked
@@ -69,20 +92,27 @@ def _evaluation(model: Model, source: Source) -> Evaluation:
     return model.provenance.evaluation or leave_one_out(model, sample_of(model, source))
 
 
-def _prior(text: str) -> Any:
-    if "=" not in text:
+def _by_class(option: str, text: str | None, what: str) -> Any:
+    """A word, or a number for each class."""
+    if text is None or "=" not in text:
         return text
     try:
         return {name.strip(): float(p) for name, _, p in (part.rpartition("=") for part in text.split(","))}
     except ValueError:
-        raise SettingError(f"--prior must be empirical, uniform or label=p,label=p,…, not {text!r}") from None
+        raise SettingError(f"{option} must be {what}, not {text!r}") from None
 
 
 def _with_labels(asked: Options, source: Source) -> Options:
-    """A prior is typed as text, whatever the labels are."""
-    if not isinstance(asked.prior, Mapping) or not isinstance(source, FileSource):
+    """Classes are typed as text, whatever the labels are."""
+    if not isinstance(source, FileSource):
         return asked
-    return replace(asked, prior={label_of(source.seen.classes, str(name)): p for name, p in asked.prior.items()})
+
+    def known(given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {label_of(source.seen.classes, str(label)): p for label, p in given.items()}
+
+    return replace(asked, prior=known(asked.prior), class_weight=known(asked.class_weight))
 
 
 def _chosen_alpha(model: Model, options: argparse.Namespace) -> float | None:
@@ -107,7 +137,7 @@ def _record(model: Model, source: Source, evaluation: Evaluation | None, options
     }
 
 
-def _show(model: Model, source: Source, evaluation: Evaluation | None, options: argparse.Namespace) -> None:
+def _details(model: Model, source: Source, evaluation: Evaluation | None, options: argparse.Namespace) -> None:
     screen, facts, alpha = console(), source.facts, _chosen_alpha(model, options)
     screen.print(str(model.schema), end="\n\n")
     if facts.unlabelled:

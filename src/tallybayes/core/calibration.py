@@ -24,6 +24,8 @@ LEAST_ROWS = 10  # with fewer rows nothing is fitted
 MOST_ROWS = 100_000  # rows that the temperature is fitted to, evenly spread; one number needs no more
 TEMPERATURES = 0.1, 1000.0  # the range that is searched
 SPREAD = 3.0  # of the normal prior on log T: a temperature of 20 or 1/20 is nothing unusual
+PULL = 0.01  # precision of the normal prior on intercepts: weaker than one row
+NEWTON_STEPS = 50
 FAR = 1e9  # log odds that stand for infinite ones, which cannot be interpolated
 
 
@@ -58,6 +60,47 @@ class Temperature:
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
         return {"kind": "temperature", "temperature": self.temperature}
+
+
+@dataclass(frozen=True)
+class Affine:
+    """Log posteriors divided by one number, and an intercept added for each class: log softmax(log p / T + b).
+
+    A temperature alone keeps the likeliest class. Where the evidence for one class is larger throughout, as it is where
+    its rows have more words of their own, only intercepts correct it (Platt 1999, for two classes).
+
+    Parameters
+    ----------
+    temperature : float
+    intercepts : tuple of float
+        One for each class; only their differences matter.
+
+    Examples
+    --------
+    >>> np.exp(Affine(2.0, (0.0, math.log(3.0))).apply(np.log([[0.9, 0.1]]))).round(4)
+    array([[0.5, 0.5]])
+    """
+
+    temperature: float
+    intercepts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        Temperature(self.temperature)
+        if not all(map(math.isfinite, self.intercepts)):
+            raise SettingError(f"the intercepts must be finite numbers, not {self.intercepts!r}")
+
+    def check(self, n_classes: int) -> None:
+        """Refuse other classes than those with intercepts."""
+        if len(self.intercepts) != n_classes:
+            raise SettingError(f"{len(self.intercepts)} intercepts calibrate other classes than these {n_classes}")
+
+    def apply(self, log_posterior: Array) -> Array:
+        """Calibrate log posteriors (n, K); what was impossible stays impossible."""
+        return _normalised(log_posterior / self.temperature + np.array(self.intercepts))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        return {"kind": "affine", "temperature": self.temperature, "intercepts": list(self.intercepts)}
 
 
 @dataclass(frozen=True)
@@ -140,21 +183,20 @@ class Isotonic:
         return {"kind": "isotonic", "margin": self.margin, "curves": curves}
 
 
-Calibration = Temperature | Isotonic
+Calibration = Temperature | Affine | Isotonic
+Kind = Literal["temperature", "affine", "isotonic"]
 
 
-def fit(
-    kind: Literal["temperature", "isotonic"], log_posterior: Array, codes: NDArray[Any], weight: Array
-) -> Calibration:
+def fit(kind: Kind, log_posterior: Array, codes: NDArray[Any], weight: Array) -> Calibration:
     """Fit a calibration to the log posteriors of rows that were not learned, such as leave-one-out gives.
 
     Fewer than 10 rows, or rows of a single class, give ``Temperature(1.0)``, which changes nothing.
 
     Parameters
     ----------
-    kind : {"temperature", "isotonic"}
-        One number by log loss, or a curve a class by isotonic regression. Curves bend to any shape, but need some
-        thousand rows to be better than the number.
+    kind : {"temperature", "affine", "isotonic"}
+        One number by log loss, one and an intercept a class, or a curve a class by isotonic regression. Curves bend to
+        any shape, but need some thousand rows to be better than the number.
     log_posterior : ndarray of shape (n, K)
     codes : ndarray of shape (n,)
         Class codes.
@@ -163,7 +205,7 @@ def fit(
 
     Returns
     -------
-    Temperature or Isotonic
+    Temperature, Affine or Isotonic
 
     Examples
     --------
@@ -174,6 +216,7 @@ def fit(
     """
     fits: dict[str, Callable[[Array, NDArray[Any], Array], Calibration]] = {
         "temperature": _temperature,
+        "affine": _affine,
         "isotonic": _isotonic,
     }
     if kind not in fits:
@@ -186,7 +229,7 @@ def fit(
 
 
 def cross_fitted(
-    kind: Literal["temperature", "isotonic"],
+    kind: Kind,
     log_posterior: Array,
     codes: NDArray[Any],
     weight: Array,
@@ -218,6 +261,52 @@ def _temperature(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Te
     bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
     found = _lowest(loss, *bounds)
     return Temperature(math.exp(found) if loss(found) < loss(0.0) else 1.0)
+
+
+def _affine(log_posterior: Array, codes: NDArray[Any], weight: Array) -> Affine:
+    """Temperature and intercepts by log loss: Newton's method, since the loss is convex in 1/T and the intercepts."""
+    n_classes = log_posterior.shape[1]
+    finite = np.maximum(log_posterior, -FAR)
+    centred = finite - finite.mean(axis=1, keepdims=True)
+    hit = np.eye(n_classes)[codes]
+    at = np.concatenate(([1.0 / _temperature(log_posterior, codes, weight).temperature], np.zeros(n_classes)))
+
+    def loss(at: Array) -> float:
+        scores = _normalised(at[0] * centred + at[1:])
+        return _pull(at) - float((weight * scores[np.arange(len(codes)), codes]).sum())
+
+    for _ in range(NEWTON_STEPS):
+        share = np.exp(_normalised(at[0] * centred + at[1:]))
+        slope, bend = _derivatives(centred, share, hit, weight)
+        slope += PULL * at * (np.arange(len(at)) > 0)
+        bend += PULL * np.eye(len(at))
+        step = np.linalg.solve(bend, slope)
+        now, size = loss(at), 1.0
+        while size > 1e-6 and (at[0] - size * step[0] <= 0 or loss(at - size * step) > now):
+            size /= 2.0
+        at = at - size * step
+        if np.abs(size * step).max() < 1e-9:
+            break
+    temperature = float(np.clip(1.0 / at[0], *TEMPERATURES))
+    return Affine(temperature, tuple((at[1:] - at[1:].mean()).tolist()))
+
+
+def _pull(at: Array) -> float:
+    """The weak prior that keeps the intercepts finite where no row is misplaced."""
+    return 0.5 * PULL * float((at[1:] ** 2).sum())
+
+
+def _derivatives(centred: Array, share: Array, hit: Array, weight: Array) -> tuple[Array, Array]:
+    """Slope (1 + K) and curvature (1 + K, 1 + K) of the log loss in 1/T and the intercepts."""
+    off = weight[:, None] * (share - hit)
+    slope = np.concatenate(([(off * centred).sum()], off.sum(axis=0)))
+    mean = (share * centred).sum(axis=1, keepdims=True)
+    both = (weight[:, None] * share * (centred - mean)).sum(axis=0)
+    bend = np.zeros((len(slope), len(slope)))
+    bend[0, 0] = float((weight[:, None] * share * (centred - mean) ** 2).sum())
+    bend[0, 1:] = bend[1:, 0] = both
+    bend[1:, 1:] = np.diag((weight[:, None] * share).sum(axis=0)) - (share * weight[:, None]).T @ share
+    return slope, bend
 
 
 def _lowest(loss: Callable[[float], float], low: float, high: float) -> float:

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.conformal import Conformity, SetFigures
 from tallybayes.core.equality import ByValue
 from tallybayes.core.listings import Listing, amount, as_html, as_text, short
+from tallybayes.core.ranking import Ranking
 from tallybayes.core.schema import Level, plural
 from tallybayes.errors import SettingError
 
@@ -87,6 +89,16 @@ class Evaluation(ByValue):
     margins : ndarray of shape (3, K), optional
         Weight by true class, by predicted class, and of the rows predicted correctly by class, where the confusion
         matrix does not have all classes.
+    sets : SetFigures, optional
+        Prediction sets that should hold the right class of 90 % of the rows.
+    conformity : Conformity, optional
+        What prediction sets are made from: how probable the right classes of these rows were.
+    rankings : tuple of Ranking
+        How well the probability of each class ranks the rows; of two classes that of the second, of more than 20 none.
+    cost : Interval, optional
+        Mean cost of a row if the prediction of least expected cost is made, where costs were given.
+    baseline_cost : float
+        Mean cost of always making the one prediction that costs least.
     n_folds : int
         Number of folds; 0 where there were none.
     n_learned : int
@@ -106,6 +118,11 @@ class Evaluation(ByValue):
     confusion: Array
     reliability: tuple[Bin, ...]
     margins: Array | None = None
+    sets: SetFigures | None = None
+    conformity: Conformity | None = None
+    rankings: tuple[Ranking, ...] = ()
+    cost: Interval | None = None
+    baseline_cost: float = 0.0
     n_folds: int = 0
     n_learned: int = 0
     date: str = field(default="", compare=False)
@@ -124,6 +141,10 @@ class Evaluation(ByValue):
             raise SettingError("the rows of an evaluation must have weights of at least 0, and not all of them 0")
         if min(self.n_rows - 1, self.n_folds, self.n_learned) < 0 or len(self.reliability) > BINS:
             raise SettingError("an evaluation cannot have so many rows, folds or bins")
+        if not (math.isfinite(self.baseline_cost) and len(self.rankings) <= n_classes):
+            raise SettingError("an evaluation has a ranking for each class at most, and finite costs")
+        if self.conformity is not None and len(self.conformity.classes) not in (0, n_classes):
+            raise SettingError("the prediction sets of an evaluation must be for its classes")
         if not re.fullmatch(r"(\d{4}-\d\d-\d\d)?", self.date):
             raise SettingError(f"the date of an evaluation must be a day such as 2026-11-17, not {self.date!r}")
 
@@ -189,6 +210,16 @@ class Evaluation(ByValue):
         return sum(b.weight * abs(b.confidence - b.accuracy) for b in self.reliability) / self.weight
 
     @property
+    def roc_auc(self) -> float | None:
+        """Area under the ROC curve, the mean over the classes if there are more than two; None if not measured."""
+        return sum(r.area for r in self.rankings) / len(self.rankings) if self.rankings else None
+
+    @property
+    def average_precision(self) -> float | None:
+        """Mean precision over the rows of a class, the mean over the classes where there are more than two."""
+        return sum(r.precision for r in self.rankings) / len(self.rankings) if self.rankings else None
+
+    @property
     def baseline_accuracy(self) -> float:
         """Accuracy of always predicting the majority class."""
         return float(self.support.max()) / self.weight
@@ -245,6 +276,10 @@ class Evaluation(ByValue):
             "balanced_accuracy": self.balanced_accuracy,
             "macro_f1": self.macro_f1,
             "ece": self.ece,
+            "roc_auc": self.roc_auc,
+            "average_precision": self.average_precision,
+            "cost": None if self.cost is None else {**asdict(self.cost), "baseline": self.baseline_cost},
+            "sets": None if self.sets is None else asdict(self.sets),
             "baseline_accuracy": self.baseline_accuracy,
             "baseline_log_loss": self.baseline_log_loss,
             "classes": [
@@ -282,16 +317,23 @@ class Evaluation(ByValue):
             "log loss": (self.log_loss, f"{self.baseline_log_loss:.4f}"),
             "Brier score": (self.brier, ""),
         }
+        if self.cost is not None:
+            with_interval["mean cost"] = (self.cost, f"{self.baseline_cost:.4f}")
         alone = {
             "balanced accuracy": self.balanced_accuracy,
             "macro F1": self.macro_f1,
             "calibration error (ECE)": self.ece,
         }
+        if self.roc_auc is not None:
+            alone["area under ROC curve"] = self.roc_auc
         lines = [
             (name, f"{i.value:.4f}", f"{i.low:.4f} – {i.high:.4f}", baseline)
             for name, (i, baseline) in with_interval.items()
         ]
         lines += [(name, f"{value:.4f}", "", "") for name, value in alone.items()]
+        if self.sets is not None:
+            lines.append((f"coverage of {self.sets.asked:.0%} sets", f"{self.sets.covered:.4f}", "", ""))
+            lines.append(("mean size of these sets", f"{self.sets.size:.4f}", "", ""))
         return Listing(("", "value", "95 % interval", "baseline"), lines)
 
     def _per_class(self) -> Listing:

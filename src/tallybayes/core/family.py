@@ -61,6 +61,8 @@ class Family(Protocol):
         known = {*self.reads, self.kind, "text" if self.is_document and not self.is_correction else self.kind}
         if other := [column for column in columns if column.kind not in known]:
             raise SchemaError(f"{self.name} does not read the column {other[0].name!r}, which is {other[0].kind}")
+        if binned := [column.name for column in columns if column.edges is not None and not self.in_bins]:
+            raise SchemaError(f"{self.name} does not count in bins, which the column {binned[0]!r} has")
 
     # ------------------------------------------------------------------------------------------ the model
 
@@ -272,12 +274,12 @@ def weighted_logs(amount: Array, logs: Array) -> float:
         return float(np.where(amount > 0, amount * logs, 0.0).sum())
 
 
+BEYOND = "a row holds more than its class: leave-one-out needs the rows, labels and weights the model was fitted on"
+
+
 def left_of(have: Array, taken: Array | float) -> Array:
     """What remains of counts when a row's own are taken out; what rounding leaves of nothing is zero."""
     left = have - taken
     if np.any(left < -1e-9 * np.maximum(have, 1e-300)):
-        raise UnlearnError(
-            "a row holds more than its class does: leave-one-out needs the rows, labels and weights that the model "
-            "was fitted on"
-        )
+        raise UnlearnError(BEYOND)
     return np.where(left > 1e-12 * have, left, 0.0)

@@ -56,7 +56,8 @@ def learn_weights(
     ``terms`` (n, K − 1, T) say what the other classes have more than a row's own; rows of no weight are not read. The
     first ``fixed`` weights stay; every ``coarse``-th row takes the first steps by itself.
     """
-    _native.learn_weights(np.ascontiguousarray(terms), weight, centre, at, pull, fixed, coarse, tolerance)
+    rows = np.ascontiguousarray(terms), np.ascontiguousarray(weight)
+    _native.learn_weights(*rows, centre, at, pull, fixed, coarse, tolerance)
 
 
 def rival_losses(terms: Terms, weight: Array, at: Array) -> Array:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import _native
 from tallybayes.core.batch import Array, Codes, Csr, Documents, Labels
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.errors import CellError, DataError, RowError, bad_number
+from tallybayes.errors import CellError, DataError, RowError, bad_number, row_number
 
 SLICE = 1 << 16  # cells converted at a time
 
@@ -48,7 +48,9 @@ def _check_entry(x: Csr, position: int) -> None:
         return
     row, column = int(np.searchsorted(x.start, position, side="right")) - 1, int(x.column[position])
     if not 0 <= column < x.n_columns:
-        raise DataError(f"the sparse matrix is damaged: row {row} points at column {column} of {x.n_columns}")
+        raise DataError(
+            f"the sparse matrix is damaged: row {row_number(row)} points at column {column} of {x.n_columns}"
+        )
     raise bad_number(float(x.data[position]), row, column)
 
 
@@ -276,14 +278,36 @@ def word_loss(
     rows: tuple[int, int],
     weight: Array,
     posterior: Array,
+    curvature: Array | None = None,
 ) -> tuple[float, Array]:
     """Log loss of some documents whose words have the scores ``terms`` (nnz, K) and these weights, and its slope (V,).
 
-    ``posterior`` (n, K) becomes the slope along ``base`` (n, K), the score apart from the words.
+    ``posterior`` (n, K) becomes the slope along ``base`` (n, K), the score apart from the words; the second derivatives
+    are added to ``curvature`` (V,). Documents without weight are passed over.
     """
-    slope = np.zeros(len(weight))
-    args = labels.codes, labels.weight, *rows, weight, slope, posterior
+    slope, none = np.zeros(len(weight)), np.empty(0)
+    args = labels.codes, labels.weight, *rows, weight, slope, none if curvature is None else curvature, posterior
     return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
+
+
+def rival_words(
+    x: Csr, labels: Labels, count: Array, totals: tuple[Array, Array], alpha: Array, heaviest: float, dtype: Any
+) -> tuple[NDArray[Any], bool]:
+    """Leave-one-out evidence (nnz, K) of words by what other classes have of them, from counts (V, K) and their totals.
+
+    Also whether some document has more than its class.
+    """
+    terms = np.empty((len(x.data), count.shape[1]), dtype=dtype)
+    start, word = np.asarray(x.start, dtype=np.int64), np.asarray(x.column, dtype=np.int32)
+    args = labels.codes, labels.weight, start, word, np.asarray(x.data, dtype=np.float64), terms
+    return terms, bool(_native.rival_words(count, *totals, alpha, float(alpha.sum()), heaviest, *args))
+
+
+def word_scores(terms: NDArray[np.float32], x: Csr, base: Array, weight: Array) -> Array:
+    """Scores (n, K) of documents whose words have the scores ``terms`` (nnz, K) and these weights."""
+    scores = np.empty_like(base)
+    _native.word_scores(terms, x.column, x.start, base, weight, scores)
+    return scores
 
 
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -326,10 +350,13 @@ def list_text(column: Any) -> tuple[list[str], NDArray[np.int32]]:
     return _native.list_text(column.__arrow_c_stream__(), places), places
 
 
-def strongest(scores: Array, start: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
-    """Which entries (nnz,) of each row are among the ``most`` largest positive scores (nnz, K) of some class."""
+def strongest(scores: Array, start: NDArray[np.int64], most: int, alike: int) -> NDArray[np.bool_]:
+    """Which entries (nnz,) of each row are among the ``most`` largest positive scores (nnz, K) of some class.
+
+    Of entries with equal scores the first ``alike`` count.
+    """
     chosen = np.zeros(len(scores), dtype=np.uint8)
-    _native.strongest(scores, start, most, chosen)
+    _native.strongest(scores, start, most, alike, chosen)
     return chosen.view(np.bool_)
 
 

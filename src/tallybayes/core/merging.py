@@ -27,16 +27,16 @@ def new_classes(known: Sequence[Level], given: Sequence[Level]) -> list[str]:
     >>> new_classes(("no", "yes"), ("Yes", "no"))
     ["the label 'Yes' is new to the model; did you mean 'yes'?"]
     """
-    meant = {_plain(label): label for label in known}
+    meant = {plain_label(label): label for label in known}
     return [
         f"the label {label!r} is new to the model"
-        + (f"; did you mean {meant[_plain(label)]!r}?" if _plain(label) in meant else "")
+        + (f"; did you mean {meant[plain_label(label)]!r}?" if plain_label(label) in meant else "")
         for label in given
         if known and label not in known
     ]
 
 
-def _plain(label: Level) -> str:
+def plain_label(label: Level) -> str:
     """A label without what is easily written in two ways."""
     return str(label).strip().rstrip(".").casefold()
 

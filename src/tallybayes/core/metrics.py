@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.conformal import Conformity, SetFigures
+from tallybayes.core.costs import cheapest
 from tallybayes.core.evaluation import BINS, Bin, Evaluation, Interval, most_frequent
+from tallybayes.core.ranking import rankings
 from tallybayes.core.schema import Level
 from tallybayes.errors import DataError
 
@@ -24,6 +27,8 @@ def score(
     classes: Sequence[Level],
     weight: Array | None = None,
     method: str = "test",
+    conformity: Conformity | None = None,
+    costs: Array | None = None,
 ) -> Evaluation:
     """Compare log posteriors with the true classes.
 
@@ -39,6 +44,10 @@ def score(
         How much each row counts; one if not given.
     method : str
         How the rows were held out, for the title.
+    conformity : Conformity, optional
+        That of other rows, which prediction sets of these rows are made from.
+    costs : ndarray of shape (K, K), optional
+        The cost of each true class (first axis) and prediction.
 
     Returns
     -------
@@ -57,6 +66,9 @@ def score(
     balanced accuracy        0.8333
     macro F1                 0.7333
     calibration error (ECE)  0.3000
+    area under ROC curve     1.0000
+    coverage of 90% sets     1.0000
+    mean size of these sets  2.0000
     <BLANKLINE>
     class  precision  recall      F1  rows
     ham       0.5000  1.0000  0.6667     1
@@ -79,6 +91,11 @@ def score(
     own = np.clip(log_posterior[rows, codes], math.log(EPS), math.log1p(-EPS))
     error = np.exp(log_posterior)
     confidence = error[rows, predicted]
+    found = Conformity.of(np.minimum(error[rows, codes], 1.0), codes, weight, n_classes)
+    sets = SetFigures.of(error, codes, weight, conformity or found, conformity is None)
+    ranked, cost, fixed = rankings(error, codes, weight), None, 0.0
+    if costs is not None:
+        cost, fixed = _cost(error, codes, weight, costs)
     error[rows, codes] -= 1.0
     n = float(weight.sum()) ** 2 / float((weight**2).sum())  # how many rows of equal weight tell as much (Kish 1965)
     n_guess = max(len(np.unique(codes)), 2)  # classes to guess from
@@ -94,7 +111,21 @@ def score(
         confusion,
         _reliability(confidence, hit, weight),
         margins,
+        sets,
+        found,
+        ranked,
+        cost,
+        fixed,
     )
+
+
+def _cost(posterior: Array, codes: NDArray[Any], weight: Array, costs: Array) -> tuple[Interval, float]:
+    """Mean cost of the decisions of least expected cost, and of always making the best single one."""
+    own, total = costs[codes, cheapest(posterior, costs)], float(weight.sum())
+    mean = float(weight @ own) / total
+    half = Z * math.sqrt(float(weight**2 @ (own - mean) ** 2)) / total
+    fixed = (np.bincount(codes, weight, len(costs)) @ costs).min() / total
+    return Interval(mean, mean - half, mean + half), float(fixed)
 
 
 def _confusion(

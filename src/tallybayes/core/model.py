@@ -15,6 +15,7 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
+from tallybayes.core.class_weights import weighted_labels
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue, overflows
 from tallybayes.core.family import log_total
@@ -155,6 +156,7 @@ class Model(ByValue):
         self.provenance.refuse_guesses("learning more rows")
         warn_of_twins(self.schema.classes, counted.schema.classes)
         past = self.tally if decay == 1.0 else self.tally * decay
+        counted = counted.weighted(self.provenance.class_weight)
         return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
@@ -166,7 +168,8 @@ class Model(ByValue):
         """The same without rows that were counted elsewhere, as this model counts them."""
         self.provenance.refuse_guesses("unlearning")
         provenance = self.provenance.plus(-n_rows, self.lineage.changed())
-        return replace(self, tally=self.tally - counted, provenance=provenance).trimmed()
+        fewer = self.tally - counted.weighted(self.provenance.class_weight)
+        return replace(self, tally=fewer, provenance=provenance).trimmed()
 
     def __add__(self, other: Model) -> Model:
         """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows.
@@ -198,7 +201,8 @@ class Model(ByValue):
         tally, families = selected(self.tally, self.settings.families, names)
         offsets = offsets_within(self.settings.offsets, tally.schema)
         settings = replace(self.settings, families=families, calibration=None, offsets=offsets)
-        return Model(settings, tally, replace(self.provenance.unmeasured(), lineage=self.lineage))
+        provenance = self.provenance.unmeasured().select(tally.schema.names)
+        return Model(settings, tally, replace(provenance, lineage=self.lineage))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
         """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
@@ -293,12 +297,13 @@ class Model(ByValue):
             labels = part.labels
             if labels is None or labels.codes is None:
                 raise DataError("leave-one-out needs the label of each row")
+            codes, labels = labels.codes, weighted_labels(labels, self.provenance.class_weight, self.schema)
             try:
                 own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
-                evidence = self.left_out.evidence(part, first)
+                evidence = self.left_out.evidence(replace(part, labels=labels), first)
             except RowError as error:
                 raise RowError(first + error.row) from None
-            forbidden = kernels.normalise_without(evidence, self.prior_score, labels.codes, own)
+            forbidden = kernels.normalise_without(evidence, self.prior_score, codes, own)
             return self._calibrated(evidence), forbidden
 
         return self._by_chunks(batch, n_jobs, without)

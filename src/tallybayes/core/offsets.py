@@ -22,6 +22,8 @@ from tallybayes.core.schema import Column, Level, Schema, united
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
 
+CORRECTION = "correction learned from rows"
+CONSTANT = "constant that keeps the class shares"
 MOST = 1e100  # that a cell adds to a score: sums of offsets are numbers, too
 
 
@@ -52,6 +54,11 @@ class Offset(ByValue):
 
     def __repr__(self) -> str:
         return f"Offset({self.cells!r}, {len(self.classes)} classes)"
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every value of the column adds the same: what centring shares out, not a correction of a cell."""
+        return self.cells.levels is None and self.cells.edges is None and self.cells.parts is None
 
     def among(self, column: Column, classes: Sequence[Level]) -> Array:
         """The offsets (C, K) of the cells of a column and the classes, as they are now; zero for those not known.
@@ -89,6 +96,14 @@ class Offset(ByValue):
             raise SchemaError(f"the offset of column {column.name!r} is not for this column")
         if self.table.shape != (self.cells.n_cells, len(self.classes)) or not (np.abs(self.table) < MOST).all():
             raise SchemaError(f"the offset of column {column.name!r} has no finite number for every cell and class")
+
+
+def described(offsets: Mapping[str, Offset]) -> dict[str, list[str]]:
+    """The columns that have offsets, by what these are called."""
+    found: dict[str, list[str]] = {}
+    for name, offset in offsets.items():
+        found.setdefault(CONSTANT if offset.is_constant else CORRECTION, []).append(name)
+    return found
 
 
 def averaged(mine: Mapping[str, Offset], theirs: Mapping[str, Offset], share: float) -> Mapping[str, Offset]:

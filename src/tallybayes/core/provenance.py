@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.lineage import Lineage
-from tallybayes.errors import NotAvailableError
+from tallybayes.core.schema import Level
+from tallybayes.errors import NotAvailableError, SettingError
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Provenance:
     is_single : bool
         Whether all rows were of single precision; predictions then are, too.
     importance : mapping of str to float
-        How much the held-out log loss rises without a column or pair, where that was measured.
+        Mean absolute evidence of each column, pair and block, in nats, on training rows that were left out of their
+        own counts (`core.importance`), where that was measured.
     options : mapping of str to object, optional
         The options that differ from the defaults, where settings were chosen from rows: what choosing them anew needs.
         None where nothing was chosen; such a model is evaluated exactly by taking rows out of its tally.
@@ -69,6 +71,8 @@ class Provenance:
         or unlearned later (`Evaluation.n_learned` shows how many there were), and goes with any other change.
     uncalibrated : Evaluation, optional
         The same without the calibration, where there is one.
+    class_weight : mapping of class to float
+        How many times the rows of a class count, learned before or later; those of a class not named count once.
     lineage : Lineage, optional
         The states that the model has been in, where it was changed after it was fitted.
     """
@@ -87,6 +91,7 @@ class Provenance:
     options: Mapping[str, Any] | None = None
     evaluation: Evaluation | None = None
     uncalibrated: Evaluation | None = None
+    class_weight: Mapping[Level, float] = field(default_factory=dict)
     lineage: Lineage | None = field(default=None, compare=False)
 
     @property
@@ -115,6 +120,10 @@ class Provenance:
         """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
         for each in (self, other):
             each.refuse_guesses("adding models")
+        if self.rows and other.rows and self.class_weight != other.class_weight:
+            raise SettingError(
+                "the rows of the two models count by other class weights; fit both with the same mapping"
+            )
         total = self.plus(other.rows, lineage)
         if self.rows and other.rows:
             return total.unmeasured()
@@ -124,6 +133,10 @@ class Provenance:
     def unmeasured(self) -> Provenance:
         """The provenance of a model that predicts otherwise than the one that was evaluated."""
         return replace(self, evaluation=None, uncalibrated=None)
+
+    def select(self, names: Sequence[str]) -> Provenance:
+        """The provenance of a model of some columns."""
+        return replace(self, importance={name: self.importance[name] for name in names if name in self.importance})
 
     def with_prior(self, prior: Any) -> Provenance:
         """The provenance under another prior, for rows of other class shares than those that were measured."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -181,13 +182,12 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
 def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:
     """The scatter (K, d, d) of rows (n, d)."""
 
-    def of(k: int) -> Scatter:
-        if labels.codes is None:
-            return scatter_of(x, labels.weight[:, k])
-        own = labels.codes == k
-        return scatter_of(x[own], labels.weight[own])
-
-    return stacked([of(k) for k in range(n_classes)])
+    if labels.codes is None:
+        return stacked([scatter_of(x, labels.weight[:, k]) for k in range(n_classes)])
+    order = np.argsort(labels.codes, kind="stable")
+    ends = np.searchsorted(labels.codes[order], np.arange(n_classes + 1))
+    own = [order[first:last] for first, last in pairwise(ends.tolist())]
+    return stacked([scatter_of(x[rows], labels.weight[rows]) for rows in own])
 
 
 def numbers_of(x: NDArray[Any], first: int = 0) -> Array:

@@ -15,10 +15,11 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core.readings import Reading
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "text", "date", "pair", "block", "ignored"]
 Level = Hashable  # a value that a category or a class label may take
 
 WIDEST = 40  # characters of a name that a printed table makes room for
@@ -33,9 +34,9 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "text", "pair", "block", "ignored"}
-        What its values mean; an ignored column is no evidence, a pair is two other columns taken together, a block
-        several numeric ones.
+    kind : {"numeric", "category", "boolean", "count", "text", "date", "pair", "block", "ignored"}
+        What its values mean; an ignored column is no evidence, a date is read in parts that are columns of their own,
+        a pair is two other columns taken together, a block several numeric ones.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
         takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
@@ -54,6 +55,10 @@ class Column:
         How text is tokenised.
     declared : sequence, optional
         Levels that were declared, as those of an enumeration are: they stay when no row has them.
+    order : {"", "line", "circle"}
+        Whether the levels follow one another, as those of an ordered category or of months do.
+    reading : Reading, optional
+        How its values are read from those of the table, where they are not the same.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class Column:
     parts: tuple[Column, ...] | None = None
     tokens: Tokens | None = None
     declared: Sequence[Level] = ()
+    reading: Reading | None = None
+    order: Literal["", "line", "circle"] = ""
 
     def __repr__(self) -> str:
         of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
@@ -79,13 +86,27 @@ class Column:
 
     @property
     def is_derived(self) -> bool:
-        """Whether it is made of other columns, as a pair or a block is, and not one of the table."""
-        return self.kind in ("pair", "block")
+        """Whether it is made of other columns, as a pair, a block or a part of a date is, and not one of the table."""
+        return self.kind in ("pair", "block") or self.parent is not None
+
+    @property
+    def parent(self) -> str | None:
+        """The column of the table that it is a part of, as a month is one of a date."""
+        return None if self.reading is None or self.reading.date is None else self.reading.source
+
+    @property
+    def is_read_from_text(self) -> bool:
+        """Whether its numbers or dates are written as text in a table."""
+        if self.reading is None:
+            return False
+        return self.reading.number is not None or (
+            self.reading.date is not None and self.reading.date.order in ("ymd", "dmy", "mdy", "hms")
+        )
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it is a column of the table that counts."""
-        return self.kind != "ignored" and not self.is_derived
+        """Whether it is a column of the table, or a part of one, that counts."""
+        return self.kind not in ("ignored", "date", "pair", "block")
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -147,10 +168,16 @@ class Column:
         levels, edges = self.levels, self.edges
         if levels is not None and other.levels is not None and levels != other.levels:
             levels = united(levels, other.levels)
+            levels = levels if not self.order else in_given_order(self.declared, levels)
         if edges is not None and other.edges is not None and edges != other.edges:
             edges = tuple(sorted(set(edges) & set(other.edges)))
         declared = self.declared if self.declared == other.declared else united(self.declared, other.declared)
-        return replace(self, levels=levels, edges=edges, whole=self.whole and other.whole, declared=declared)
+        reading = self.reading
+        if reading != other.reading:
+            reading = (reading or Reading(self.name)).unite(other.reading or Reading(self.name), self.name)
+        return replace(
+            self, levels=levels, edges=edges, whole=self.whole and other.whole, declared=declared, reading=reading
+        )
 
     def trimmed(self, used: NDArray[np.bool_]) -> Column:
         """Return the column with the levels that are used and those that were declared; bins stay."""
@@ -316,13 +343,15 @@ def _check_column(column: Column) -> None:
     fits = len(parts) == (2 if column.kind == "pair" else 0)
     if column.kind == "block":
         fits = len(parts) > 0 and all((p.kind, p.levels, p.edges, p.parts) == numbers for p in parts)
-    if not fits:
+    if not fits or (column.parts is not None and not parts):
         raise SchemaError(f"column {column.name!r} is made of columns that it cannot be made of")
     for part in (column, *parts):
         levels = part.levels
         if not isinstance(levels, range | Vocabulary | None) and len(set(levels)) < len(levels):
             raise SchemaError(f"column {column.name!r} has a level twice")
-        if part.edges is not None and not (np.isfinite(part.edges).all() and np.all(np.diff(part.edges) > 0)):
+        edges = np.asarray(() if part.edges is None else part.edges)
+        # Whole numbers that no float can hold are objects to NumPy.
+        if edges.dtype.kind not in "fiu" or not (np.isfinite(edges).all() and np.all(np.diff(edges) > 0)):
             raise SchemaError(f"the bins of column {column.name!r} are not in order")
 
 
@@ -347,6 +376,14 @@ def united(mine: Sequence[Level], theirs: Sequence[Level]) -> Sequence[Level]:
     if None in mine or None in theirs:  # the level of the missing is always the last
         return (*united(*(tuple(v for v in values if v is not None) for values in (mine, theirs))), None)
     return in_order({*mine, *theirs})
+
+
+def in_given_order(declared: Sequence[Level], levels: Iterable[Level]) -> tuple[Level, ...]:
+    """Levels with those that were declared first, in their order; missing is the last."""
+    found = list(levels)
+    first = [level for level in declared if level in found and level is not None]
+    rest = in_order(level for level in found if level not in first and level is not None)
+    return (*first, *rest, *([None] if None in found else []))
 
 
 def in_order(values: Iterable[Level]) -> tuple[Level, ...]:

@@ -16,7 +16,7 @@ from tallybayes.core.offsets import Offset, averaged
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.errors import SettingError
+from tallybayes.errors import SettingError, nearest
 
 Prior = Literal["empirical", "uniform", "none"] | Mapping[Level, float]
 
@@ -201,10 +201,25 @@ def _all_words(lists: Sequence[Vocabulary | range]) -> Vocabulary | range:
     return first.unite(last) if isinstance(first, Vocabulary) and isinstance(last, Vocabulary) else first
 
 
+def prior_by_class(prior: Any, classes: Sequence[Level]) -> Prior:
+    """A prior as it is kept: a word, or a mapping of class to probability; a list is in the order of the classes."""
+    if isinstance(prior, (str, Mapping)):
+        return prior  # type: ignore[return-value]
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape != (len(classes),):
+        raise SettingError(
+            f"Number of priors must match number of classes: got {values.size} for the classes "
+            f"{', '.join(map(str, classes))}."
+        )
+    return dict(zip(classes, values.tolist(), strict=True))
+
+
 def checked_prior(prior: Mapping[Level, float], classes: tuple[Level, ...]) -> Array:
     """The probabilities in the order of the classes, checked."""
     if set(prior) != set(classes):
-        raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}")
+        unknown = [label for label in prior if label not in classes]
+        hint = f"; {nearest(unknown[0], classes, 'the data')}" if unknown else ""
+        raise SettingError(f"the prior names the classes {list(prior)}, the data has {list(classes)}{hint}")
     values = np.array([prior[label] for label in classes], dtype=np.float64)
     if not np.all(values >= 0):
         raise SettingError(f"Priors must be non-negative, got {values.tolist()}")

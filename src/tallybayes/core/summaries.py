@@ -38,7 +38,8 @@ class Index:
         """The table with its entries moved to their places; entries that share one are added."""
         if len(self.places) == self.size and np.array_equal(self.places, np.arange(self.size)):
             return table
-        order: Any = "F" if table.flags.f_contiguous else "C"  # the cells of a word lie together, and stay so
+        # The cells of a word lie together, and stay so; a table of one class is of both orders.
+        order: Any = "F" if table.flags.f_contiguous and not table.flags.c_contiguous else "C"
         larger = np.zeros((*table.shape[:axis], self.size, *table.shape[axis + 1 :]), order=order)
         where: Any = (*(slice(None),) * axis, self.places)
         if np.all(self.places[1:] > self.places[:-1]):  # no two share a place, as where a vocabulary grows

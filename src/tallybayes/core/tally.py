@@ -20,7 +20,7 @@ from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural, positions
 from tallybayes.core.summaries import MOST_WEIGHT, Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError
+from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError, nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +111,20 @@ class Tally(ByValue):
 
     __rmul__ = __mul__
 
+    def weighted(self, factors: Mapping[Level, float]) -> Tally:
+        """The tally in which the rows of a class count so many times; those of a class not named count once."""
+        groups: dict[float, list[Level]] = {}
+        for label in self.schema.classes:
+            groups.setdefault(float(factors.get(label, 1.0)), []).append(label)
+        if list(groups) in ([], [1.0]):
+            return self
+        parts = [
+            (self.restrict(replace(self.schema, classes=tuple(labels), declared=())) * factor).align(self.schema)
+            for factor, labels in groups.items()
+        ]
+        total = reduce(lambda mine, theirs: mine._joined(theirs), parts)
+        return replace(total, schema=self.schema)
+
     @property
     def places(self) -> dict[str, Sequence[int]]:
         """Which columns each block counts, by position."""
@@ -193,7 +207,7 @@ class Tally(ByValue):
         place = {column.name: p for p, column in enumerate(self.schema.columns)}
         unknown = [name for name in names if name not in place]
         if unknown:
-            raise SchemaError(f"there is no column {unknown[0]!r}; the tally has {', '.join(list(place)[:20])}")
+            raise SchemaError(f"there is no column {unknown[0]!r}; {nearest(unknown[0], place, 'the tally')}")
         kept = {place[name]: p for p, name in enumerate(names)}
         blocks = {}
         for name, block in self.blocks.items():

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
+from tallybayes.core.spelling import spelled
 from tallybayes.errors import SettingError
 
+Words = Literal["text", "unicode", "sklearn", "lines"]
 MOST_BITS = 30  # of a hashed vocabulary
 
 
@@ -21,15 +23,19 @@ MOST_BITS = 30  # of a hashed vocabulary
 class Tokens:
     """How text is tokenised.
 
-    A word is a run of letters and digits of any script with their combining marks, and case is folded: ``Straße`` and
-    ``STRASSE`` are one word. An apostrophe between two letters belongs to the word (``don't``), a hyphen or an
-    underscore ends it. Ideographs, hiragana, emoji and currency signs are words by themselves. What is longer than 255
-    bytes is data, not a word, and is passed over.
+    Text is first brought to one spelling: Unicode's NFKC, case folded, invisible characters and the vowel points of
+    Arabic and Hebrew left out. ``Straße`` and ``STRASSE`` are one word, and so are both ways to write ``café``. A word
+    is a run of letters and digits with their marks. An apostrophe between two letters belongs to it (``don't``), a
+    hyphen or an underscore ends it. Scripts without blanks between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese
+    and others) are read as runs of two to four characters. Punctuation marks and emoji are tokens, too, but no part of
+    n-grams: ``:-)`` is one, ``!!!`` is one, and more than three of the same are three. What is longer than 255 bytes
+    is data, not a word, and is passed over.
 
     Parameters
     ----------
-    words : {"unicode", "sklearn", "lines"}, default="unicode"
-        What a word is: as above; as in scikit-learn's ``CountVectorizer``, two or more of ``\\w`` in the lower-cased
+    words : {"text", "unicode", "sklearn", "lines"}, default="text"
+        What a word is: as above; as it was in earlier versions, without punctuation marks and normal form,
+        every ideograph a word; as in scikit-learn's ``CountVectorizer``, two or more of ``\\w`` in the lower-cased
         text; or each line of the text is a token already, whatever it holds.
     lower : bool, default=True
         Whether case is folded.
@@ -55,12 +61,12 @@ class Tokens:
     Examples
     --------
     >>> Tokens(ngrams=(1, 2)).tokenise("Don't panic!")
-    ["don't", 'panic', "don't panic"]
+    ["don't", 'panic', "don't panic", '!']
     >>> Tokens(words="sklearn").tokenise("Don't panic!")
     ['don', 'panic']
     """
 
-    words: Literal["unicode", "sklearn", "lines"] = "unicode"
+    words: Words = "text"
     lower: bool = True
     ngrams: tuple[int, int] = (1, 1)
     characters: tuple[int, int] | None = None
@@ -72,8 +78,8 @@ class Tokens:
     scaled: bool = False
 
     def __post_init__(self) -> None:
-        if self.words not in ("unicode", "sklearn", "lines"):
-            raise SettingError(f"words must be 'unicode', 'sklearn' or 'lines', not {self.words!r}")
+        if self.words not in get_args(Words):
+            raise SettingError(f"words must be 'text', 'unicode', 'sklearn' or 'lines', not {self.words!r}")
         for option in ("ngrams", "characters"):
             given = getattr(self, option)
             if given is None and option == "characters":
@@ -107,7 +113,7 @@ class Tokens:
     def native(self) -> Any:
         """The settings as the kernel takes them."""
         least, most = self.characters or (0, 0)
-        stop = [word.casefold() if self.lower and self.words != "sklearn" else word for word in self.stop_words]
+        stop = [spelled(word, self.words, self.lower) for word in self.stop_words]
         return _native.cut(self.words, self.lower, *self.ngrams, least, most, self.hashed or 0, stop)
 
     def tokenise(self, text: str) -> list[str]:

@@ -15,7 +15,7 @@ from tallybayes.core.schema import Column, Kind, NumberedColumns, Schema
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.labels import distinct, encode, encode_labels, is_missing, row_weights
-from tallybayes.errors import CellError, DataError, NegativeError
+from tallybayes.errors import CellError, DataError, NegativeError, row_number
 
 MOST_LEVELS = 1 << 24  # levels of one column beyond which codes are taken for a mistake
 
@@ -89,7 +89,9 @@ def _matrix(x: Any, names: Sequence[str] | None) -> Matrix:
                 float(np.nan if is_missing(value) else value)
             except (TypeError, ValueError):
                 name = f"x{column}" if names is None else names[column]
-                raise DataError(f"column {name!r} holds {value!r}, which is no number (row {row})") from None
+                raise DataError(
+                    f"column {name!r} holds {value!r}, which is no number (row {row_number(row)})"
+                ) from None
         raise
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tallybayes.data.streams import is_stream, passing_on
 
-PREFIX = ".writing-"
-LEFT = re.compile(re.escape(PREFIX) + r"\w{8}-.+")  # names of temporary files
+PREFIX = ".writing-locked-"  # earlier versions had no such word, and no lock that shows whether somebody is writing
+LEFT = re.compile(r"\.writing-(locked-)?\w{8}-.+")  # names of temporary files
 DAY = 86_400.0  # seconds
 BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK, errno.EWOULDBLOCK}
 
@@ -132,22 +132,22 @@ def _temporary(target: Path) -> tuple[int, Path]:
 
 
 def _remove_abandoned(directory: Path) -> None:
-    """Remove the temporary files of processes that were killed: those whose lock is free."""
+    """Remove the temporary files of processes that were killed: those whose lock is free, or that are a day old."""
     with suppress(OSError):
         for path in [entry for entry in directory.iterdir() if LEFT.fullmatch(entry.name)]:
             with suppress(OSError):
                 handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                 try:
-                    if _is_abandoned(handle):
+                    if _is_abandoned(handle, path.name.startswith(PREFIX)):
                         path.unlink()
                 finally:
                     os.close(handle)
 
 
-def _is_abandoned(handle: int) -> bool:
+def _is_abandoned(handle: int, is_lockable: bool) -> bool:
     """Whether nobody holds the lock of a file; where there are no locks, whether it is a day old."""
     with suppress(OSError):
-        if os.name != "nt":
+        if os.name != "nt" and is_lockable:
             return try_lock(handle)
     return time.time() - os.fstat(handle).st_mtime > DAY
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Kind, Schema, block_of, united, words
+from tallybayes.core.schema import Column, Schema, block_of, in_given_order, united, words
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.data.finding import NOTHING, Found, part_column
 from tallybayes.data.inference import (
     Profile,
     as_given,
     check_known,
+    in_order_as_given,
     infer,
     kind_for,
     with_missing_level,
 )
+from tallybayes.data.reading import read_as
 from tallybayes.data.tables import Table, TableBatch, profile, read_table
 from tallybayes.data.truths import known_level
 from tallybayes.data.values import Values
@@ -43,7 +46,7 @@ def split_target(data: Any, target: str) -> tuple[Table, Any]:
 class Overrides:
     """The user's options for single columns, by name."""
 
-    kind: Mapping[str, Kind]
+    kind: Mapping[str, Any]  # kinds, and "epoch" for dates in seconds since 1970
     family: Mapping[str, str]
     drop: frozenset[str]
     missing: Mapping[str, str]
@@ -52,6 +55,10 @@ class Overrides:
     tokens: Mapping[str, Tokens]
     default_tokens: Tokens  # of texts that `tokens` does not name
     default_text: str  # the family of texts that `family` does not name
+    decimal: str | None = None  # the decimal mark of numbers that are written as text
+    dates: Any = None  # "dmy" or "mdy", where the values do not decide
+    missing_values: Mapping[str, tuple[Any, ...]] | tuple[Any, ...] = ()  # what stands for a missing value
+    ordered: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # levels that were given in their order
 
     @classmethod
     def of(
@@ -72,9 +79,17 @@ class Overrides:
 
         for_all = missing if isinstance(missing, str) else "ignore"
         dropped = frozenset(map(str, drop if drop is not None else ()))
-        options = named(kind), named(family), dropped, named(missing), for_all, named(alpha), named(tokens)
+        kinds = named(kind)
+        listed = {name: tuple(levels) for name, levels in kinds.items() if isinstance(levels, (list, tuple))}
+        kinds |= dict.fromkeys(listed, "category")
+        options = kinds, named(family), dropped, named(missing), for_all, named(alpha), named(tokens)
         default_tokens = tokens if isinstance(tokens, Tokens) else default_tokens or Tokens()
-        return cls(*options, default_tokens, default_text or textbook_family("text"))
+        return cls(*options, default_tokens, default_text or textbook_family("text"), ordered=listed)
+
+    def missing_values_of(self, name: str) -> tuple[Any, ...]:
+        """What stands for a missing value in a column."""
+        given = self.missing_values
+        return tuple(given.get(name, ())) if isinstance(given, Mapping) else given
 
     def places(self, schema: Schema) -> dict[str, list[int]]:
         """Which columns each family reads, by position."""
@@ -83,6 +98,8 @@ class Overrides:
 
     def check(self, names: list[str]) -> None:
         """Refuse columns that do not exist and values that mean nothing."""
+        if isinstance(self.missing_values, Mapping):
+            check_known("missing_values", self.missing_values, names)
         for option in ("kind", "family", "drop", "missing", "alpha", "tokens"):
             check_known(option, getattr(self, option), names)
         known = [name for name, family in FAMILIES.items() if family.reads]
@@ -102,8 +119,13 @@ class Overrides:
                 raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
 
 
-def inferred(table: Table, given: Overrides, whole: bool, n_jobs: int | None = None) -> tuple[Column, ...]:
-    """What each column of a table is: as given, or inferred from its values; ``whole`` if no more rows will come."""
+def inferred(
+    table: Table, given: Overrides, whole: bool, n_jobs: int | None = None, found: Found = NOTHING
+) -> tuple[Column, ...]:
+    """What each column of a table is: as given, or inferred from its values; ``whole`` if no more rows will come.
+
+    ``found`` is how some of the columns were read.
+    """
     names = list(table.columns)
     given.check(names)
     storage = {name: table.columns[name].storage for name in given.family}
@@ -112,21 +134,30 @@ def inferred(table: Table, given: Overrides, whole: bool, n_jobs: int | None = N
     def column(name: str) -> Column:
         if name in given.drop or kinds.get(name) == "ignored":
             return Column(name, "ignored", reason="dropped, as given" if name in given.drop else "as given")
-        values = table.columns[name]
+        if name in found.dates:
+            return Column(name, "date")
+        values, reading = table.columns[name], found.columns.get(name)
+        if reading is not None and reading.date is not None and name not in kinds:
+            levels = part_column(name, reading.date)
+            if levels is not None:
+                is_level = given.missing.get(name, given.default_missing) == "level"
+                return with_missing_level(levels) if is_level else levels
         if kinds.get(name) == "text" and not isinstance(values, Profile):  # its distinct values are not needed
-            found = as_given(Profile(name, values.storage, len(values), values.n_missing), "text")
-            return _tokenised(found, given.tokens.get(name, given.default_tokens), whole)
+            text = as_given(Profile(name, values.storage, len(values), values.n_missing), "text")
+            return _tokenised(text, given.tokens.get(name, given.default_tokens), whole)
         seen = profile(name, values)
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
-        found = as_given(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
-        if found.kind == "text":
-            return _tokenised(found, given.tokens.get(name, given.default_tokens), whole)
+        if name in given.ordered:
+            return in_order_as_given(seen, given.ordered[name])
+        known = as_given(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
+        if known.kind == "text":
+            return _tokenised(known, given.tokens.get(name, given.default_tokens), whole)
         is_level = given.missing.get(name, given.default_missing) == "level"
-        return with_missing_level(found) if is_level and found.levels is not None else found
+        return with_missing_level(known) if is_level and known.levels is not None else known
 
-    columns = tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs)))
-    if all(c.kind == "ignored" for c in columns):
+    columns = found.finished(tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs))))
+    if not any(c.is_evidence for c in columns):
         warnings.warn(
             "no column is evidence, so every row gets the prior; schema_ shows why", ColumnWarning, stacklevel=4
         )
@@ -135,6 +166,7 @@ def inferred(table: Table, given: Overrides, whole: bool, n_jobs: int | None = N
 
 def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) -> tuple[Column, ...]:
     """The columns with what a later table adds: levels, and fractions where there were whole numbers only."""
+    table = read_as(table, columns)
 
     def more(column: Column) -> Column:
         if column.parts is not None:
@@ -151,6 +183,7 @@ def grown(columns: Sequence[Column], table: Table, n_jobs: int | None = None) ->
         if not new:
             return column
         levels = united(tuple(level for level in column.levels if level is not None), new)
+        levels = levels if not column.order else in_given_order(column.declared, levels)
         return replace(column, levels=(*levels, None) if None in known else tuple(levels))
 
     return tuple(map_each(more, columns, threads_for(table.n_rows * len(columns), n_jobs)))

@@ -6,6 +6,7 @@ rows, whatever the size.
 
 from __future__ import annotations
 
+import base64
 import csv
 import glob
 import os
@@ -17,13 +18,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
+from tallybayes.data.encodings import in_utf8
 from tallybayes.data.progress import Progress, interruptible, watched
+from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
 from tallybayes.data.tables import Table
 from tallybayes.data.values import Storage
-from tallybayes.errors import DataError
+from tallybayes.data.workbooks import SUFFIXES, read_workbook
+from tallybayes.errors import DataError, SettingError
 
 __all__ = ["File", "Progress", "TypeConflict", "is_file", "known_column", "literal", "open_file", "quoted"]
 
@@ -39,10 +44,12 @@ FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    **dict.fromkeys(SUFFIXES, "workbook"),
 }  # fmt: skip
 COMPRESSED = (".gz", ".zst", ".zstd")
-# A CSV holds numbers, dates and text. Words such as yes and true stay words: they are labels more often than not.
-CSV_TYPES = "['BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'VARCHAR']"
+# A CSV holds numbers and text. Words such as yes and true stay words: they are labels more often than not; and dates
+# are read from text in the same way wherever they are (`data/dates.py`).
+CSV_TYPES = "['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 STORAGE: dict[str, Storage] = {
     "BOOLEAN": "boolean",
@@ -75,6 +82,9 @@ class File:
     types: dict[str, str]  # DuckDB's type of each column
     whole: bool = False  # whether the types were inferred from every row
     start: str = ""  # the operand of FROM where only the first rows are needed, if another
+    delimiter: str | None = None  # between the fields of a CSV, where it was given
+    decimal: str | None = None  # the decimal mark of a CSV, where it was given
+    folder: Any = None  # the folder of copies in UTF-8, which lives as long as the file
 
     @property
     def names(self) -> list[str]:
@@ -164,15 +174,34 @@ class File:
         types = {name: kind for name, (_, kind) in columns.items()}
         return replace(self, scan=scan, start=start, types={**self.types, **types})
 
+    def read_as(self, readings: Mapping[str, Reading]) -> File:
+        """The same files with columns that are read from others."""
+        found = expressions(readings, self.storage)
+        if not found:
+            return self
+        known = {name: kind or self.types[readings[name].source] for name, (_, kind) in found.items()}
+        changed = ", ".join(f"{found[name][0]} AS {quoted(name)}" for name in found if name in self.types)
+        added = "".join(f", {found[name][0]} AS {quoted(name)}" for name in found if name not in self.types)
+        chosen = f"*{f' REPLACE ({changed})' if changed else ''}{added}"
+        scan, start = (f"(SELECT {chosen} FROM {which})" for which in (self.scan, self.start or self.scan))
+        return replace(self, scan=scan, start=start, types={**self.types, **known})
+
     def typed_by_all_rows(self) -> File:
         """The same files, with types that fit every row of them."""
         return replace(_opened(self, whole=True), whole=True)
 
 
-def open_file(path: Any, missing_values: Sequence[str] = ()) -> File:
+def open_file(
+    path: Any,
+    missing_values: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> File:
     """Infer the columns and types of a file, or of all files of a pattern such as ``data/2024-*.parquet``.
 
-    ``missing_values`` are words that stand for a missing value in a CSV, besides the empty field.
+    ``missing_values`` are words that stand for a missing value in a CSV, besides the empty field; ``encoding``,
+    ``delimiter`` and ``decimal`` are those of a CSV, where they are not to be recognised.
 
     Examples
     --------
@@ -201,7 +230,22 @@ def open_file(path: Any, missing_values: Sequence[str] = ()) -> File:
             "threads": cores() + 1,
         }
     )
-    return _opened(File(name, paths, _format(paths[0]), tuple(missing_values), connection, "", {}), whole=False)
+    format, folder = _format(paths[0]), None
+    if format == "csv":
+        paths, folder = in_utf8(name, paths, encoding)
+    words = tuple(map(str, missing_values))
+    file = File(name, paths, format, words, connection, "", {}, False, "", _delimiter(delimiter), decimal, folder)
+    return _opened(file, whole=False)
+
+
+def _delimiter(given: str | None) -> str | None:
+    """The character between the fields; a tab may be written as such."""
+    if given is None:
+        return None
+    found = {"\\t": "\t", "tab": "\t"}.get(given, given)
+    if len(found) != 1:
+        raise SettingError(f"the delimiter must be a single character, not {given!r}")
+    return found
 
 
 def _found(name: str) -> tuple[str, ...]:
@@ -247,8 +291,26 @@ def _opened(file: File, whole: bool, types: Mapping[str, str] | None = None) -> 
         elif file.format == "json":
             scan = f"read_json({_files(file)}, sample_size = {-1 if whole else FIRST}, {many})"
         else:
-            scan = _registered(file)
-        return replace(file, scan=scan, types=_described(file, scan))
+            scan = _registered(file) if file.format == "arrow" else _sheets(file)
+        types = _described(file, scan)
+        if file.format == "parquet" and "BIGINT" in types.values():
+            types |= dict.fromkeys((name for name in _durations(file) if types.get(name) == "BIGINT"), "INTERVAL")
+        return replace(file, scan=scan, types=types)
+
+
+def _durations(file: File) -> list[str]:
+    """Columns of a Parquet file that were durations: it keeps them as whole numbers, and Arrow's schema beside."""
+    where = f"parquet_kv_metadata({literal(glob.escape(file.paths[0]))}) WHERE key = 'ARROW:schema'"
+    found = file.connection.execute(f"SELECT value FROM {where}").fetchall()
+    if not found:
+        return []
+    import pyarrow as pa
+
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found[0][0])))
+    except (pa.ArrowInvalid, ValueError, OSError):  # whoever wrote it, the columns are there
+        return []
+    return [field.name for field in schema if pa.types.is_duration(field.type)]
 
 
 def _described(file: File, scan: str) -> dict[str, str]:
@@ -260,7 +322,8 @@ def _opened_csv(file: File, whole: bool, given: Mapping[str, str]) -> File:
     words = ", ".join(map(literal, ("", *file.missing_values)))
     how = f"delim = {literal(_separator(file))}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true"
     how = f"{how}, nullstr = [{words}]"
-    inferred = f"auto_type_candidates = {CSV_TYPES}, sample_size = {-1 if whole else FIRST}"
+    kinds = CSV_TYPES if file.decimal != "," else CSV_TYPES.replace("'DOUBLE', ", "")  # 1.234 is one thousand there
+    inferred = f"auto_type_candidates = {kinds}, sample_size = {-1 if whole else FIRST}"
     inferred += f", types = {struct(given)}" if given else ""
     many = len(file.paths) > 1
     united = "true" if many else "false"
@@ -288,7 +351,7 @@ def _separator(file: File) -> str:
     """The character between the fields: the most frequent candidate in the header, outside quotes."""
     header = _header(file)
     outside = "".join(header.split('"')[::2])
-    separator = max(",\t;|", key=outside.count)
+    separator = file.delimiter or max(",\t;|", key=outside.count)
     seen: dict[str, str] = {}
     # DuckDB would rename the second of two columns of one name; they are an error here, as in every other table.
     for name in next(csv.reader([header], delimiter=separator), []):
@@ -316,6 +379,15 @@ def _registered(file: File) -> str:
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{file.name} cannot be read as an Arrow file: {first_lines(error)}") from error
     return "arrow_files"
+
+
+def _sheets(file: File) -> str:
+    """The first sheets of spreadsheets, as one table."""
+    import pyarrow as pa
+
+    tables = [read_workbook(path) for path in file.paths]
+    file.connection.register("sheets", pa.concat_tables(tables, promote_options="permissive"))
+    return "sheets"
 
 
 def known_column(file: Any, name: str, what: str) -> str:

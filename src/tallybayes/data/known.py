@@ -29,7 +29,10 @@ def with_retyping(file: Any, work: Callable[[Any], T]) -> T:
 def as_learned(file: File, known: Schema, target: str | None = None) -> File:
     """The file with the columns that a model knows read as it learned them: ``007`` is text where it was text."""
     wanted: dict[str, str] = {}
-    asked = [(c.name, c.levels, c.kind) for c in known.columns if c.kind != "ignored"]
+    asked = [(c.name, c.levels, c.kind) for c in known.columns if c.is_evidence and not c.is_read_from_text]
+    if file.format == "csv":  # whose numbers may look like others: 1.234 is one thousand where it was
+        sources = (c.reading.source for c in known.columns if c.reading is not None and c.is_read_from_text)
+        wanted |= {name: "VARCHAR" for name in sources if name in file.types and file.storage(name) != "text"}
     for name, levels, kind in [*asked, (target, known.classes, "category")]:
         if name is None or name not in file.types:
             continue
@@ -46,7 +49,7 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
 
 def spelled(file: Any, known: Schema) -> Any:
     """The file with true and false written as the model knows them."""
-    columns = (c for c in known.columns if c.kind not in ("ignored", "text", "pair") and c.name in file.types)
+    columns = (c for c in known.columns if c.kind not in ("ignored", "date", "text", "pair") and c.name in file.types)
     found = {c.name: spelled_in_sql(c.name, c.levels, file.storage(c.name)) for c in columns}
     changed = {name: each for name, each in found.items() if each is not None}
     return file.with_columns(changed) if changed else file

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN, Array
 from tallybayes.core.schema import Level, in_order
-from tallybayes.errors import DataError, UnknownLabelError
+from tallybayes.errors import DataError, UnknownLabelError, row_number
 
 SMALL_RANGE = 1 << 16  # integers this close together are looked up in a table
 SAMPLE = 1 << 12  # rows by which it is decided whether a column repeats a few objects
@@ -104,12 +104,13 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
     if codes.min(initial=0) < 0:
         row = int(np.flatnonzero(codes < 0)[0])
         if codes[row] == MISSING:
-            raise DataError(f"row {row} has no label (Input y contains NaN or None); leave such rows out")
+            raise DataError(f"row {row_number(row)} has no label (Input y contains NaN or None); leave such rows out")
         unknown = distinct(labels[codes == UNSEEN])
         near = difflib.get_close_matches(str(unknown[0]), [str(c) for c in classes], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise UnknownLabelError(
-            f"The target label(s) {unknown} in y do not exist in the initial classes {classes} (row {row}){hint}"
+            f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes {classes.tolist()} "
+            f"(row {row_number(row)}){hint}"
         )
     return codes
 
@@ -161,7 +162,7 @@ def row_weights(weight: Any, n_rows: int) -> Array:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row}")
+        raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row_number(row)}")
     return values
 
 

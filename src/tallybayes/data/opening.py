@@ -34,6 +34,9 @@ def open_source(
     *,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Source:
     """Open a table for learning.
 
@@ -54,6 +57,8 @@ def open_source(
         Threads.
     progress : callable, optional
         Receives the share that is done while files are read.
+    encoding, delimiter, decimal : str, optional
+        Those of CSV files, where they are not to be recognised.
 
     Returns
     -------
@@ -70,7 +75,7 @@ def open_source(
     check_unlabelled(unlabelled)
     if not is_stored(data):
         return _in_memory(read_table(data), target, weight, unlabelled, n_jobs)
-    file = open_file(data) if is_file(data) else Lazy.of(data)
+    file = open_file(data, (), encoding, delimiter, decimal) if is_file(data) else Lazy.of(data)
     for what, name in (("target", target), ("sample_weight", weight)):
         if name is not None and not isinstance(name, str):
             of = "a lazy table" if isinstance(file, Lazy) else "a file"

@@ -16,16 +16,18 @@ import numpy as np
 from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
 from tallybayes.core.keys import SeenKeys, copy_keys, smallest
-from tallybayes.core.schema import Column, Kind, Schema, in_order
+from tallybayes.core.schema import Column, Kind, Level, Schema, in_given_order, in_order
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
+from tallybayes.data.finding import NOTHING, Found, find, part_column
 from tallybayes.data.inference import infer, kind_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
 from tallybayes.data.labels import encode_labels, objects, row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
+from tallybayes.data.reading import Measure, measured_sql
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
@@ -105,15 +107,17 @@ class FileSource:
     # ------------------------------------------------------------------------------------------ what columns are
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
-        def work(file: Any) -> tuple[Any, Survey, dict[str, str]]:
+        def work(file: Any) -> tuple[Any, Found, Survey, dict[str, str]]:
             file = self._without_signs(file)
-            return file, *self._scanned(file, overrides)
+            found = self._found(file, overrides, not stream)
+            file = file.read_as(found.columns)
+            return file, found, *self._scanned(file, overrides, found)
 
-        self.file, self._seen, texts = with_retyping(self.file, work)
+        self.file, found, self._seen, texts = with_retyping(self.file, work)
         self._refuse_one_sign()
         given = replace(overrides, kind={**overrides.kind, **dict.fromkeys(texts, "text")})
         table: Any = Table(profiles(self.file, self._seen), self._seen.n_rows)  # type: ignore[arg-type]
-        columns = inferred(table, given, whole=not stream)
+        columns = inferred(table, given, whole=not stream, found=found)
         why = {name: reason for name, reason in texts.items() if name not in overrides.kind}
         columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
         schema = Schema(columns, self._seen.classes)
@@ -127,14 +131,27 @@ class FileSource:
         if self.seen.unlabelled and isinstance(self.seen.classes[0], int) and self.scan.unlabelled != "error":
             refuse_signs(self.seen.classes, self.scan.unlabelled)
 
-    def _scanned(self, file: Any, overrides: Overrides) -> tuple[Survey, dict[str, str]]:
+    def _found(self, file: Any, overrides: Overrides, whole: bool) -> Found:
+        """How columns are read from others, by the first rows and what all rows confirm."""
+        names = [name for name in file.names if name not in self.scan.columns and name not in overrides.drop]
+        given = [name for name in names if name in overrides.kind or overrides.missing_values_of(name)]
+        unsure = [name for name in names if file.storage(name) in ("text", "date") or name in given]
+        if not unsure:
+            return NOTHING
+        return find(file.first(FIRST, unsure), overrides, whole, self._measure(file))
+
+    def _measure(self, file: Any) -> Measure:
+        labelled = f"{{scan}} WHERE {label_of(file, self.scan.target)} IS NOT NULL"
+        return measured_sql(lambda sql: file.query(sql.replace("{scan}", labelled)), file.storage)
+
+    def _scanned(self, file: Any, overrides: Overrides, found: Found) -> tuple[Survey, dict[str, str]]:
         """What was seen of the rows, and which columns are text, with the reason."""
         names = [name for name in file.names if name not in self.scan.columns]
         overrides.check(names)
-        modes = {name: _mode(file, name, overrides) for name in names}
+        modes = {name: _mode(file, name, overrides, found) for name in names}
         levels = [name for name, mode in modes.items() if mode == "levels"]
         texts = {name: "as given" for name in levels if _given_kind(file, name, overrides) == "text"}
-        given = {*overrides.kind, *overrides.family}
+        given = {*overrides.kind, *overrides.family, *found.columns}
         unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
         counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
         opening = self._opening(file, unsure, counted)
@@ -147,7 +164,13 @@ class FileSource:
         """The first rows: a file is parsed once for all that is seen in them."""
         return file.first(FIRST, [self.scan.target, *counted])
 
-    def _survey(self, file: Any, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
+    def _survey(
+        self,
+        file: Any,
+        modes: Mapping[str, Mode],
+        opening: Table | None = None,
+        known: Mapping[str, Sequence[Level]] | None = None,
+    ) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
 
     def known_rows(self, schema: Schema, places: Places, most: int) -> TableBatch:
@@ -170,7 +193,9 @@ class FileSource:
             known = [c for c in schema.columns if c.is_evidence and c.name in file.types]
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
             modes |= {c.name: "nothing" for c in known if c.kind == "text"}
-            return file, self._survey(file, modes)
+            return file, self._survey(
+                file, modes, known={c.name: c.levels or () for c in known if modes[c.name] == "levels"}
+            )
 
         self.file, self._seen = with_retyping(self.file, work)
         self._refuse_one_sign()
@@ -178,7 +203,8 @@ class FileSource:
 
     def _as_learned(self, file: Any, schema: Schema) -> Any:
         """The rows with the types that a model knows."""
-        return spelled(as_learned(file, schema, self.scan.target), schema)
+        file = as_learned(file, schema, self.scan.target)
+        return spelled(_read(file, schema), schema)
 
     # ------------------------------------------------------------------------------------------ rows
 
@@ -200,7 +226,10 @@ class FileSource:
         total, done = Tally.empty(), 0
         for table in self._tables(self._evidence(schema)):
             part = with_own_words(self.scan.labelled(table, schema, places))
-            total = total + count(part, families, self.scan.n_jobs)
+            try:
+                total = total + count(part, families, self.scan.n_jobs)
+            except DataError as error:
+                raise error.moved(done) from None
             done += table.n_rows
             if self.scan.progress is not None:
                 self.scan.progress(min(1.0, done / max(self.seen.n_rows, 1)))
@@ -245,11 +274,23 @@ class EngineSource(FileSource):
     def _opening(self, file: Lazy, unsure: Sequence[str], counted: Sequence[str]) -> Table:
         return file.first(FIRST, unsure) if unsure else Table({}, 0)
 
-    def _survey(self, file: Lazy, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
-        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled)
+    def _survey(
+        self,
+        file: Lazy,
+        modes: Mapping[str, Mode],
+        opening: Table | None = None,
+        known: Mapping[str, Sequence[Level]] | None = None,
+    ) -> Survey:
+        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled, known)
 
     def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
-        return file
+        return _read(file, schema)
+
+    def _found(self, file: Lazy, overrides: Overrides, whole: bool) -> Found:
+        return super()._found(file, overrides, whole) if file.can_read else NOTHING
+
+    def _measure(self, file: Lazy) -> Measure:
+        return file.measured(self.scan.target)
 
     def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
         if self.file.is_spread:
@@ -341,7 +382,18 @@ def _given_kind(file: Any, name: str, overrides: Overrides) -> Kind | None:
     return overrides.kind.get(name, None if family is None else kind_for(family, file.storage(name)))
 
 
-def _mode(file: Any, name: str, overrides: Overrides) -> Mode:
+def _read(file: Any, schema: Schema) -> Any:
+    """The rows with the columns that a model reads from others."""
+    readings = {c.name: c.reading for c in schema.columns if c.reading is not None}
+    return file.read_as({name: each for name, each in readings.items() if each.source in file.types})
+
+
+def _mode(file: Any, name: str, overrides: Overrides, found: Found) -> Mode:
+    if name in found.dates:
+        return "nothing"
+    reading = found.columns.get(name)
+    if reading is not None and reading.date is not None and part_column(name, reading.date) is not None:
+        return "nothing" if name in overrides.drop else "levels"
     storage, kind = file.storage(name), _given_kind(file, name, overrides)
     if kind == "text" and storage not in ("text", "empty"):
         raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
@@ -360,11 +412,12 @@ def _with_levels(column: Column, seen: Survey) -> Column:
         return replace(column, parts=tuple(_with_levels(part, seen) for part in column.parts))
     if column.tokens is not None and not column.tokens.is_chosen and not isinstance(column.levels, range):
         return replace(column, levels=None)
-    if column.levels is None or column.kind in ("ignored", "text") or column.name not in seen.columns:
+    if column.levels is None or column.kind in ("ignored", "date", "text") or column.name not in seen.columns:
         return column
     known = set(column.levels)
     new = [level for level in seen.columns[column.name].counts if level not in known]
     if not new:
         return column
     levels = in_order([*(level for level in column.levels if level is not None), *new])
+    levels = levels if not column.order else in_given_order(column.declared, levels)
     return replace(column, levels=(*levels, None) if None in known else levels)

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Batch, Labels, Rows, SomeRows, in_key_order
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Level, Schema, united
+from tallybayes.core.schema import Column, Level, Schema, united
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import Overrides, grown, inferred
+from tallybayes.data.finding import find
+from tallybayes.data.reading import measured_table, read_as, with_readings
 from tallybayes.data.tables import Table, TableBatch
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words
 
@@ -84,8 +86,13 @@ class TableSource:
     schema: Schema | None = None  # what each column is, where that is known already
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
-        schema = self.schema or Schema(inferred(self.table, overrides, not stream, self.n_jobs), self.classes)
-        return with_chosen_words(schema, [self.table], self.n_jobs)
+        schema = self.schema or Schema(self._inferred(overrides, not stream), self.classes)
+        return with_chosen_words(schema, [read_as(self.table, schema.columns)], self.n_jobs)
+
+    def _inferred(self, overrides: Overrides, whole: bool) -> tuple[Column, ...]:
+        found = find(self.table, overrides, whole and self.table.named, measured_table(self.table))
+        table = with_readings(self.table, found.columns)
+        return inferred(table, overrides, whole, self.n_jobs, found)
 
     def grown(self, schema: Schema) -> Schema:
         columns = grown(schema.columns, self.table, self.n_jobs)

@@ -48,7 +48,7 @@ def read_error(name: str, error: Exception) -> DataError:
     """Why a file cannot be read, and what to do."""
     text = str(error)
     if "not utf-8 encoded" in text:
-        return DataError(f"{name} is not in UTF-8; convert it, for example with: iconv -f latin1 -t utf-8")
+        return DataError(f"{name} is not in UTF-8; say what it is in: --encoding windows-1252 (or encoding=…)")
     if "sniffing" in text or "Expected Number of Columns" in text:
         line = re.search(r"Line: (\d+)", text)
         where = f" (line {line[1]})" if line else ""

@@ -17,6 +17,7 @@ from tallybayes.core.family import Family
 from tallybayes.core.schema import Column, Level, Schema, in_order, plural
 from tallybayes.core.summaries import Counts, Moments, Summary
 from tallybayes.core.tally import Block, Tally
+from tallybayes.data.dates import orders
 from tallybayes.data.inference import Profile
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError
@@ -64,7 +65,11 @@ def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> N
 
 
 def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
-    """Numbers with fractions are no labels."""
+    """Numbers with fractions are no labels, and neither are dates."""
+    if len(classes) > 1 and all(isinstance(k, str) for k in classes) and orders(map(str, classes)):
+        raise DataError(
+            f"the target {target!r} of {name} holds dates ({classes[0]!r}): a date cannot be a label; bin it"
+        )
     for k in classes:
         if isinstance(k, float) and k != np.floor(k):
             raise DataError(

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from tallybayes.core import keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
+from tallybayes.core.readings import Reading
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import Profile
 from tallybayes.data.labels import is_missing
+from tallybayes.data.reading import read_as
 from tallybayes.data.truths import by_meaning
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.data.words import WORDS
@@ -39,6 +41,7 @@ class Table:
     named: bool = True  # an array's columns only have numbers
     made_by: str = "dict"  # what holds the rows: "pandas", "polars", "pyarrow", "dict" or "array"
     matrix: NDArray[Any] | None = None  # the array behind them, where there is one
+    applied: tuple[Reading, ...] = ()  # readings by which some of the columns were read already
 
     def row(self, number: int) -> dict[str, Any]:
         """The values of one row by column."""
@@ -148,6 +151,7 @@ def profile(name: str, values: Values | Profile) -> Profile:
     if isinstance(values, Profile):
         return values
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
+    seen = replace(seen, ordered=getattr(values, "ordered", False))
     if values.storage in ("text", "boolean"):
         return replace(seen, levels=values.distinct())
     if values.storage not in ("number", "integer") or seen.n_present == 0:
@@ -176,6 +180,10 @@ class TableBatch:
     table: Table
     places: Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
     labels: Labels | None = None
+
+    def __post_init__(self) -> None:
+        if not self.schema.is_numbered:
+            object.__setattr__(self, "table", read_as(self.table, self.schema.columns))
 
     @property
     def most_rows(self) -> int:
@@ -220,10 +228,11 @@ class TableBatch:
         both = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
         exact, free = np.zeros_like(both), np.zeros_like(both)
         known = self.ranges() if ranges is None else ranges
-        evidence = [c for c in self.schema.columns if c.is_evidence and _varies(c, known)]
-        values = {c.name: self.table.columns[c.name] for c in evidence if c.name in self.table.columns}
-        work = [_keys_of(c, values[c.name]) for c in evidence if c.name in values]
-        ends = [known.get(c.name) if _is_measured(c, values[c.name]) else None for c in evidence if c.name in values]
+        evidence = [c for c in self.schema.columns if c.is_evidence and c.name in self.table.columns]
+        columns = {c.name: self.table.columns[c.name] for c in evidence if _varies(c, known)}
+        own = {} if self.table.named else self.digests(known)
+        work = [_keys_of(c, columns[c.name], own.get(c.name)) for c in evidence if c.name in columns]
+        ends = [known.get(c.name) if _is_measured(c, columns[c.name]) else None for c in evidence if c.name in columns]
 
         def add(first: int, last: int) -> None:
             for each, end in zip(work, ends, strict=True):
@@ -234,6 +243,24 @@ class TableBatch:
         for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
             pass
         return keys.RowKeys(free + both, exact + both)
+
+    def digests(self, ranges: Ranges | None = None) -> dict[str, int]:
+        """A number for each column by what it holds beside which label, in any order of the rows and any unit.
+
+        The columns of an array have no names of their own: these stand for them, so that their places do not matter.
+        """
+        labels = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
+        known, found = self.ranges() if ranges is None else ranges, {}
+        for column in self.schema.columns:
+            values = self.table.columns.get(column.name)
+            if values is None or not column.is_evidence:
+                continue
+            total = np.zeros_like(labels)
+            end = known.get(column.name) if _is_measured(column, values) else None
+            _keys_of(column, values, 0)(total, 0, end)
+            with np.errstate(over="ignore"):
+                found[column.name] = int(keys.mixed(total + labels).sum(dtype=np.uint64))
+        return found
 
     def ranges(self) -> Ranges:
         """The smallest and the largest number of each column whose unit does not matter."""
@@ -249,7 +276,9 @@ class TableBatch:
     def unseen(self) -> list[str]:
         """A sentence on each category of which no value was ever seen: such a column would be lost in silence."""
         coded = (
-            c for c in self.schema.columns if c.kind not in ("ignored", "text", "pair") and len(c.levels or ()) > 1
+            c
+            for c in self.schema.columns
+            if c.kind not in ("ignored", "date", "text", "pair") and len(c.levels or ()) > 1
         )
         found = ((c, self._never_seen(c)) for c in coded if c.name in self.table.columns)
         return [
@@ -358,9 +387,14 @@ def _varies(column: Column, ranges: Ranges) -> bool:
     return high > low
 
 
-def _keys_of(column: Column, values: Values) -> Callable[[keys.Keys, int, Range | None], None]:
-    """What adds the keys of a column to those of some rows: the same for the same value, whatever holds it."""
-    own = keys.key_of(column.name)
+def _keys_of(
+    column: Column, values: Values, digest: int | None = None
+) -> Callable[[keys.Keys, int, Range | None], None]:
+    """What adds the keys of a column to those of some rows: the same for the same value, whatever holds it.
+
+    A column is known by its name, or by a digest where it has no name of its own.
+    """
+    own = keys.key_of(column.name) if digest is None else digest
 
     def numbers(total: keys.Keys, first: int, ends: Range | None) -> None:
         found = values.numbers(first, first + len(total))

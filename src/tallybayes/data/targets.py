@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.schema import Level
 from tallybayes.data.labels import class_array, encode_labels, factorise, is_missing, objects
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import DataError, SettingError, row_number
 
 NO_LABEL = "no row has a label; NaiveBayesMixture finds groups without any"
 
@@ -56,8 +56,8 @@ class Target:
         """Rows that are to be estimated need all rows at once."""
         if self.known is not None:
             raise DataError(
-                f"row {int(np.argmin(self.known))} has no label: expectation-maximisation needs all rows at once, "
-                "so partial_fit cannot learn it; use fit, or unlabelled='ignore'"
+                f"row {row_number(int(np.argmin(self.known)))} has no label: expectation-maximisation needs all "
+                "rows at once, so partial_fit cannot learn it; use fit, or unlabelled='ignore'"
             )
 
 
@@ -138,16 +138,16 @@ def checked_labels(y: Any) -> NDArray[Any]:
         if (labels != np.floor(labels)).any():
             row = int(np.flatnonzero(labels != np.floor(labels))[0])
             raise DataError(
-                f"Unknown label type: continuous. The target holds {labels[row]:g} (row {row}), a number to regress "
-                "on, not a class; bin it, or turn it into text if these are labels"
+                f"Unknown label type: continuous. The target holds {labels[row]:g} (row {row_number(row)}), a number "
+                "to regress on, not a class; bin it, or turn it into text if these are labels"
             )
     return labels
 
 
 def _without_label(row: int) -> DataError:
     return DataError(
-        f"Input y contains NaN or None: row {row} has no label; leave such rows out (unlabelled='ignore'), or learn "
-        "from them too (unlabelled='em')"
+        f"Input y contains NaN or None: row {row_number(row)} has no label; leave such rows out (unlabelled='ignore'), "
+        "or learn from them too (unlabelled='em')"
     )
 
 

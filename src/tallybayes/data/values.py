@@ -174,6 +174,7 @@ class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
 
     is_listed = True
+    ordered = False  # whether the levels of an enumeration follow one another
 
     def __init__(self, series: nw.Series[Any]) -> None:
         self.series = series
@@ -182,6 +183,7 @@ class SeriesValues(HoldsText):
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
             self.storage: Storage = "text"
             self.declared = _declared_levels(series)
+            self.ordered = isinstance(dtype, nw.Enum)  # which narwhals calls an ordered category of pandas, too
         elif dtype == nw.String:
             some = len(series) and not (is_missing(series[0]) and series.null_count() == len(series))
             self.storage = "text" if some else "empty"
@@ -284,7 +286,7 @@ class _SomeRows(SeriesValues):
 
     def __init__(self, whole: SeriesValues, rows: NDArray[Any], listed: Listed | None) -> None:
         self._whole, self._rows = whole, rows
-        self.storage, self.declared = whole.storage, whole.declared
+        self.storage, self.declared, self.ordered = whole.storage, whole.declared, whole.ordered
         if listed is not None:
             self._listed = listed
 

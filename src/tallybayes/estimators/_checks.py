@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
+from tallybayes.core.settings import prior_by_class
 from tallybayes.data import targets
 from tallybayes.data.tables import Table
 from tallybayes.errors import DataError, NegativeError
@@ -136,9 +137,4 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
     """Probabilities in the order of the classes, as a mapping."""
-    values = np.asarray(prior, dtype=np.float64)
-    if values.shape != (len(classes),):
-        raise ValueError(
-            f"Number of priors must match number of classes: got {values.size} for the classes {classes.tolist()}."
-        )
-    return dict(zip(classes.tolist(), values.tolist(), strict=True))
+    return prior_by_class(np.asarray(prior, dtype=np.float64), classes.tolist())  # type: ignore[return-value]

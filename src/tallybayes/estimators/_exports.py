@@ -66,6 +66,7 @@ def to_sql(
     dialect: str = "duckdb",
     proba: bool = True,
     keep: Sequence[str] | None = None,
+    coverage: float | None = None,
 ) -> str:
     """Return one SELECT that scores the rows of a table in the database that holds them.
 
@@ -78,6 +79,9 @@ def to_sql(
         Also return a column ``p_LABEL`` for every class, beside ``prediction``.
     keep : sequence of str, optional
         Columns of the table to return beside them, such as a key; those the model reads if not given.
+    coverage : float, optional
+        Also return a column ``set_LABEL`` for every class: 1 where it is in the prediction set of that coverage
+        (`predict_set`), 0 where it can be ruled out.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def to_sql(
     >>> duckdb.sql(model.to_sql("days")).fetchall()
     [('weak', 'yes', 0.181..., 0.818...)]
     """
-    return export.to_sql(fitted_model(self), table, dialect, proba, keep)
+    return export.to_sql(fitted_model(self), table, dialect, proba, keep, coverage)
 
 
 def to_onnx(self: Any, missing_text: str = "", dtype: Literal["float64", "float32"] = "float64") -> Any:
@@ -116,15 +120,17 @@ def to_onnx(self: Any, missing_text: str = "", dtype: Literal["float64", "float3
     return export.to_onnx(fitted_model(self), missing_text, dtype)
 
 
-def report(self: Any, path: Any, data: Any = None, **options: Any) -> Any:
+def report(self: Any, path: Any, X: Any = None, y: Any = None, **options: Any) -> Any:
     """Write a report: one page of HTML that needs nothing else, with a what-if that is computed in the page.
 
     Parameters
     ----------
     path : path
         Where to write it, such as ``report.html``.
-    data : (X, y) or labelled Rows, optional
-        The training rows, for an evaluation by leave-one-out and for histograms.
+    X : table or labelled Rows, optional
+        Rows to evaluate the model on and to draw histograms of; without them the page has the stored figures.
+    y : array-like of shape (n_samples,) or str, optional
+        Their labels, unless they are the column of the table that the model learned them from.
     **options
         ``title``, ``target`` (what the classes are of) and ``method`` ("leave-one-out", or "test" for other rows).
 
@@ -136,4 +142,4 @@ def report(self: Any, path: Any, data: Any = None, **options: Any) -> Any:
     from tallybayes.report import write as write_report  # the page is long, and seldom asked for
 
     fitted_model(self)
-    return write_report(self, path, data, **options)
+    return write_report(self, path, X, y, **options)

@@ -10,23 +10,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
 from tallybayes.core.batch import Array, Rows
-from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.costs import cheapest, cost_matrix
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
 from tallybayes.data.labels import class_array
 from tallybayes.data.sources import Source
-from tallybayes.errors import SettingError, unlearning
+from tallybayes.errors import SettingError, plain, unlearning
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
+from tallybayes.estimators._judging import evaluate, predict_set
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
+from tallybayes.estimators._reading import contributions, load
 from tallybayes.estimators._saving import saved_of
 from tallybayes.estimators._steps import converged, log_likelihood_path, n_iter, unlabelled_weight
-from tallybayes.inspection import evaluate
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.learning import em
 from tallybayes.learning.learn import learn
@@ -54,6 +55,12 @@ class Fitted(ClassifierMixin, BaseEstimator):
         "em": [EM, None],
         "n_jobs": [Integral, None],
     }
+
+    def _validate_params(self) -> None:
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(plain(str(error))) from None
 
     def _options(self) -> Options:
         """What the parameters ask for."""
@@ -147,7 +154,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, whole or not at all; `tallybayes.load` reads it.
+        """Write the fitted estimator to a file, whole or not at all; `load` reads it.
 
         Parameters
         ----------
@@ -157,19 +164,24 @@ class Fitted(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         storage.write(self.model_, path, saved_of(self))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row.
+    def predict(self, X: Any, costs: Any = None) -> NDArray[Any]:
+        """Return the likeliest class of each row, or the one whose prediction is expected to cost least.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        costs : mapping or array-like of shape (n_classes, n_classes), optional
+            What predictions cost, ``{(true, predicted): cost}``; pairs that are not named cost nothing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
         batch = self._rows(X)
-        return self.classes_[self.model_.predict(batch, self.n_jobs)]
+        if costs is None:
+            return self.classes_[self.model_.predict(batch, self.n_jobs)]
+        matrix = cost_matrix(costs, self.model_.schema.classes)
+        return self.classes_[cheapest(self.model_.posterior(batch, self.n_jobs), matrix)]
 
     def predict_proba(self, X: Any) -> Array:
         """Return P(y | x) of each row and class.
@@ -242,20 +254,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """
         return self.model_.log_likelihood(self.labelled_rows(X, y, sample_weight), self.n_jobs)
 
-    def contributions(self, X: Any) -> Array:
-        """Return log P(x_d | y) of each row, class and column.
-
-        With ``model_.prior_score``, log P(y) unless weights were learned, they add up to `predict_joint_log_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes, n_features)
-        """
-        return self.model_.contributions(self._rows(X))
+    contributions, load = contributions, classmethod(load)
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return the leave-one-out log P(y | x) of training rows.
@@ -288,29 +287,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._labelled(X, y, sample_weight)
 
-    def evaluate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, method: Any = "auto", seed: int = 0
-    ) -> Evaluation:
-        """Evaluate the predictions: accuracy, log loss, calibration and more.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Labelled rows; a table whose labels were a column when it was learned may be passed without y.
-        method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
-            Leave out each training row, each of so many folds, or the folds that an array numbers: exact and without
-            refitting for textbook models; otherwise folds are learned anew, and leave-one-out keeps what was chosen
-            from rows, flatters and warns. "test" scores the rows as they are; so does "auto", unless they are all those
-            that were learned: these give the stored figures, five folds, or leave-one-out of a textbook model.
-        seed : int, default=0
-            Which folds; they follow from what the rows hold, not from their order.
-
-        Returns
-        -------
-        Evaluation
-        """
-        return evaluate.evaluated(self.model_, self.labelled_rows(X, y, sample_weight), method, seed, self.n_jobs)
-
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows from the model.
 
@@ -332,7 +308,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _generator(self, n: int, random_state: Any) -> np.random.Generator:
         check_is_fitted(self)
         if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n_samples must be a whole number of at least 1, not {n!r}")
+            raise ValueError(f"n_samples must be a whole number of at least 1, not {plain(repr(n))}")
         return generator(random_state)
 
     @property
@@ -389,6 +365,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return changed
 
     to_json, to_python, to_sql, to_onnx, report = to_json, to_python, to_sql, to_onnx, report
+    evaluate, predict_set = evaluate, predict_set
     coef_, intercept_, to_logistic_regression = property(coef), property(intercept), to_logistic_regression
 
     def __sklearn_is_fitted__(self) -> bool:

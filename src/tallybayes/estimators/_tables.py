@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from html import escape
 from typing import Any, Self
@@ -20,11 +21,13 @@ from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import source_of
+from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import Table, TableBatch, read_table, table_like
 from tallybayes.errors import DataError, SettingError
 from tallybayes.estimators._checks import Target, check_lengths, given_prior, unchanged_on_error
 from tallybayes.estimators._fitted import Fitted
+from tallybayes.estimators._reading import importance, overview
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled
@@ -37,7 +40,8 @@ from tallybayes.learning.textbook import settings_of_tally
 class TableNB(Fitted):
     """A classifier of tables, whatever their columns; a subclass defines its options (`_options`)."""
 
-    prior: Prior
+    prior: Prior | Sequence[float]
+    verbose: int
     strict: bool = False
     decay: float = 1.0
 
@@ -50,6 +54,8 @@ class TableNB(Fitted):
     def weights_(self) -> EvidenceWeights | None:
         """The weight of each column's evidence; None where all are one."""
         return self.model_.settings.weights
+
+    importance_, overview = property(importance), overview
 
     @property
     def evaluation_(self) -> Evaluation | None:
@@ -68,8 +74,8 @@ class TableNB(Fitted):
 
     def _fit(self, source: Source) -> Self:
         """Learn a source, forgetting everything learned before."""
-        with unchanged_on_error(self):
-            options = self._options()
+        with unchanged_on_error(self), shown("reading rows") if self.verbose else nullcontext() as bar:
+            options = replace(self._options(), progress=None if bar is None else bar.phase)
             before = vars(self).get("model_")  # where expectation-maximisation may begin
             self._forget()
             self._learn(source, options, before)
@@ -207,7 +213,8 @@ class TableNB(Fitted):
         if not isinstance(row, Mapping) and getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):
             row = row.to_dict()  # a row of a pandas frame
         if isinstance(row, Mapping) and not any(isinstance(value, (list, tuple, np.ndarray)) for value in row.values()):
-            row = [{**dict.fromkeys(self.schema_.names[: self.n_features_in_]), **row}]  # what is not given is missing
+            names = [column.name for column in self.schema_.columns if not column.is_derived]
+            row = [{**dict.fromkeys(names), **row}]  # what is not given is missing
         batch = self._rows(row)
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
@@ -244,7 +251,7 @@ class TableNB(Fitted):
         safe_csv : bool, default=False
             Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
         **options
-            ``beside``, ``threshold``, ``least``, ``top``, ``reasons``: see `inspection.predictions.PredictionColumns`.
+            ``beside``, ``threshold``, ``least``, …: the fields of `inspection.predictions.PredictionColumns`.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import Tokens
@@ -31,8 +32,9 @@ class NaiveBayes(TableNB):
 
     Parameters
     ----------
-    kind : mapping of column to {"numeric", "category", "boolean", "count", "text", "ignored"}, optional
-        What columns are, where the inference is wrong.
+    kind : mapping of column to str, optional
+        What columns are, where the inference is wrong: "numeric", "category", "boolean", "count", "text", "date",
+        "epoch" (a date in seconds since 1970) or "ignored".
     family : mapping of column to str, optional
         The distribution of columns, where another than the chosen one is wanted: the name of a family of
         `tallybayes.families` that reads columns of this kind, such as "gaussian", "hierarchical" or "poisson"; of text
@@ -70,8 +72,11 @@ class NaiveBayes(TableNB):
         Fraction of the largest variance of the numeric columns that is added to every variance.
     variance : {"class", "shared"}, default="class"
         A variance for each class, or one a column for all.
-    prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
-        P(y).
+    class_weight : {"balanced"} or mapping of class to weight, optional
+        How many times the rows of a class count, as scikit-learn has it: the same as `sample_weight` of each row.
+        "balanced" makes all classes weigh the same. Performance is measured on the rows as they came.
+    prior : {"empirical", "uniform"}, mapping of class to probability, or list, default="empirical"
+        P(y); a list is in the order of `classes_`.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the empirical prior.
     calibration : {"temperature", "isotonic"}, optional
@@ -83,11 +88,23 @@ class NaiveBayes(TableNB):
         Missing columns are an error, instead of missing values.
     n_jobs : int, optional
         Threads; None takes all cores for large inputs.
+    verbose : int, default=0
+        Whether `fit` shows a progress bar with the name of the phase; only where the standard error is a terminal.
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a row that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
         by expectation-maximisation. With "error" −1 is a label like any other. "em" makes the model the classical one.
     em : EM, optional
         How expectation-maximisation goes with ``unlabelled="em"``: ``EM(weight=0.5, max_iter=200)``.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers that are written as text, where the values leave a doubt.
+    dates : {"dmy", "mdy"}, optional
+        Whether the day or the month comes first in dates such as 01/02/2024, where no value of the column decides.
+    missing_values : list or mapping of column to list, optional
+        Values that stand for a missing one, such as ``["?", 999]``.
+    encoding : str, optional
+        Encoding of CSV files, where it is not to be recognised.
+    delimiter : str, optional
+        What separates the fields of CSV files, where it is not to be recognised.
 
     Attributes
     ----------
@@ -97,6 +114,8 @@ class NaiveBayes(TableNB):
     class_count_ : ndarray of shape (n_classes,)
     alpha_ : float
         The chosen pseudocount, with ``alpha="auto"``.
+    importance_ : dict of str to float
+        Mean absolute evidence of each column, pair and block, in nats, the largest first.
     weights_ : EvidenceWeights or None
         The weight of each column's evidence.
     evaluation_ : Evaluation or None
@@ -134,6 +153,9 @@ class NaiveBayes(TableNB):
         **Fitted._shared_constraints,
         "decay": [Interval(Real, 0, 1, closed="right")],
         "strict": ["boolean"],
+        "verbose": ["verbose"],
+        "encoding": [str, None],
+        "delimiter": [str, None],
     }
 
     def __init__(
@@ -154,14 +176,21 @@ class NaiveBayes(TableNB):
         classical: bool = False,
         var_smoothing: float = 1e-9,
         variance: Literal["class", "shared"] = "class",
-        prior: Prior = "empirical",
+        class_weight: ClassWeight = None,
+        prior: Prior | Sequence[float] = "empirical",
         prior_alpha: float = 0.0,
         calibration: Literal["temperature", "isotonic"] | None = None,
         decay: float = 1.0,
         strict: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         unlabelled: Unlabelled = "error",
         em: EM | None = None,
+        decimal: Literal[".", ","] | None = None,
+        dates: Literal["dmy", "mdy"] | None = None,
+        missing_values: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
+        encoding: str | None = None,
+        delimiter: str | None = None,
     ) -> None:
         self.kind = kind
         self.family = family
@@ -178,14 +207,21 @@ class NaiveBayes(TableNB):
         self.classical = classical
         self.var_smoothing = var_smoothing
         self.variance = variance
+        self.class_weight = class_weight
         self.prior = prior
         self.prior_alpha = prior_alpha
         self.calibration = calibration
         self.decay = decay
         self.strict = strict
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.unlabelled = unlabelled
         self.em = em
+        self.decimal = decimal
+        self.dates = dates
+        self.missing_values = missing_values
+        self.encoding = encoding
+        self.delimiter = delimiter
 
     # ------------------------------------------------------------------------------------------ learning
 
@@ -199,7 +235,8 @@ class NaiveBayes(TableNB):
 
     def _source(self, X: Any, y: Any, weight: Any) -> Source:
         if is_stored(X):
-            return open_source(X, y, weight, self.unlabelled, n_jobs=self.n_jobs)
+            how: dict[str, Any] = {"encoding": self.encoding, "delimiter": self.delimiter, "decimal": self.decimal}
+            return open_source(X, y, weight, self.unlabelled, n_jobs=self.n_jobs, **how)
         return super()._source(X, y, weight)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:

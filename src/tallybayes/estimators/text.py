@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.settings import Prior
-from tallybayes.core.tokens import USUAL, Tokens
+from tallybayes.core.tokens import USUAL, Tokens, Words
 from tallybayes.data.labels import is_missing, objects
 from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, row_number
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._tables import TableNB
 from tallybayes.families import FAMILIES
@@ -25,7 +26,7 @@ from tallybayes.learning.options import EM, Options, Unlabelled, Weights
 TEXT = "text"  # the name of the only column
 OF_TEXT = {name for name, family in FAMILIES.items() if "text" in family.reads}
 OF_TOKENS: dict[str, list[Any]] = {  # parameters of what tokenises
-    "words": [StrOptions({"unicode", "sklearn", "lines"})],
+    "words": [StrOptions({"text", "unicode", "sklearn", "lines"})],
     "lower": ["boolean"],
     "characters": [tuple, list, None],
     "stop_words": ["array-like"],
@@ -50,10 +51,10 @@ class TextNB(TableNB):
         Pseudocount of every word. If not given, `fit` takes the one of a few that predicts held-out texts best; where
         there are too few texts, and in a stream, it is 0.1 with "complement" and 1 otherwise.
     weights : {"auto", "learn", "words"}, optional, default="auto"
-        Learn weights of the words' evidence and of the prior from held-out texts, so that probabilities are calibrated;
-        "auto" keeps the weights only if leave-one-out improves beyond noise. "words" learns a weight for every word: it
-        takes longer and predicts better.
-    words : {"unicode", "sklearn", "lines"}, default="unicode"
+        Learn a weight for every word ("words") or one for all of them ("learn"), and one of the prior, from held-out
+        texts. "auto" keeps the weights of words, or the one weight, only if texts of other folds are predicted better
+        beyond noise.
+    words : {"text", "unicode", "sklearn", "lines"}, default="text"
         What a word is, see `Tokens`; "sklearn" tokenises as ``CountVectorizer`` does.
     lower : bool, default=True
         Fold case.
@@ -72,13 +73,18 @@ class TextNB(TableNB):
     damped, scaled : bool, optional
         Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
     idf : bool, default=False
-        Give words that are in few texts a larger weight.
-    prior : {"empirical", "uniform"} or mapping of class to probability, default="empirical"
-        P(y).
+        Give words that are in few texts a larger weight. Other weights are not learned then, and figures are by folds.
+    class_weight : {"balanced"} or mapping of class to weight, optional
+        How many times the rows of a class count, as scikit-learn has it: the same as `sample_weight` of each row.
+        "balanced" makes all classes weigh the same. Performance is measured on the rows as they came.
+    prior : {"empirical", "uniform"}, mapping of class to probability, or list, default="empirical"
+        P(y); a list is in the order of `classes_`.
     prior_alpha : float, default=0.0
         Pseudocount of every class in the empirical prior.
     n_jobs : int, optional
         Threads; None takes all cores for large inputs.
+    verbose : int, default=0
+        Whether `fit` shows a progress bar with the name of the phase; only where the standard error is a terminal.
     unlabelled : {"error", "ignore", "em"}, default="error"
         What to do with a text that has no label (None, NaN, −1 among integers): refuse it, leave it out, or learn it
         by expectation-maximisation.
@@ -108,12 +114,14 @@ class TextNB(TableNB):
         "family": [StrOptions(OF_TEXT), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "weights": [StrOptions({"auto", "learn", "words"}), None],
-        "prior": [StrOptions({"empirical", "uniform"}), Mapping],
+        "prior": [StrOptions({"empirical", "uniform"}), Mapping, "array-like"],
         "prior_alpha": [Interval(Real, 0, None, closed="left")],
         "ngrams": [tuple, list, None],
         "damped": ["boolean", None],
         "scaled": ["boolean", None],
         "idf": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -122,7 +130,7 @@ class TextNB(TableNB):
         family: Literal["complement", "multinomial", "bernoulli"] | None = None,
         alpha: float | None = None,
         weights: Weights = "auto",
-        words: Literal["unicode", "sklearn", "lines"] = "unicode",
+        words: Words = "text",
         lower: bool = True,
         ngrams: tuple[int, int] | None = None,
         characters: tuple[int, int] | None = None,
@@ -133,9 +141,11 @@ class TextNB(TableNB):
         damped: bool | None = None,
         scaled: bool | None = None,
         idf: bool = False,
-        prior: Prior = "empirical",
+        class_weight: ClassWeight = None,
+        prior: Prior | Sequence[float] = "empirical",
         prior_alpha: float = 0.0,
         n_jobs: int | None = None,
+        verbose: int = 0,
         unlabelled: Unlabelled = "error",
         em: EM | None = None,
     ) -> None:
@@ -153,9 +163,11 @@ class TextNB(TableNB):
         self.damped = damped
         self.scaled = scaled
         self.idf = idf
+        self.class_weight = class_weight
         self.prior = prior
         self.prior_alpha = prior_alpha
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.unlabelled = unlabelled
         self.em = em
 
@@ -212,6 +224,7 @@ class TextNB(TableNB):
         plain = self.unlabelled == "em"  # expectation-maximisation needs a likelihood
         return Options(
             kind={TEXT: "text"},
+            class_weight=self.class_weight,
             family={TEXT: self.family or ("multinomial" if plain else "complement")},
             tokens=tokens_of(self, Tokens() if plain else USUAL),
             alpha=None if self.alpha is None else float(self.alpha),
@@ -274,7 +287,9 @@ def text_values(documents: Any) -> Values:
         row, bad = next(
             (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
         )
-        raise DataError(f"expected a list of texts, got {bad!r} (row {row}); convert what is no text to strings")
+        raise DataError(
+            f"expected a list of texts, got {bad!r} (row {row_number(row)}); convert what is no text to strings"
+        )
     return values
 
 

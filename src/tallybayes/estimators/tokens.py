@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.core.batch import Documents
-from tallybayes.core.tokens import Tokens, Vocabulary
+from tallybayes.core.tokens import Tokens, Vocabulary, Words
 from tallybayes.data.values import Values
 from tallybayes.data.vocabularies import nothing
 from tallybayes.errors import DataError, NotAvailableError
@@ -69,7 +69,7 @@ class CountTokens(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     def __init__(
         self,
         *,
-        words: Literal["unicode", "sklearn", "lines"] = "unicode",
+        words: Words = "text",
         lower: bool = True,
         ngrams: tuple[int, int] = (1, 1),
         characters: tuple[int, int] | None = None,

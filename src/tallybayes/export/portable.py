@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.calibration import Curve, Isotonic, Temperature
 from tallybayes.core.model import Model
+from tallybayes.core.readings import DatePart, NumberText, Reading
 from tallybayes.core.schema import Column, Level
 from tallybayes.core.terms import (
     Bag,
@@ -58,6 +59,9 @@ NAMES: dict[type, str] = {
     Temperature: "temperature",
     Isotonic: "isotonic",
     Curve: "curve",
+    Reading: "reading",
+    NumberText: "number_text",
+    DatePart: "date_part",
 }
 
 
@@ -77,6 +81,8 @@ class Scorer:
         What each column, pair, block of numbers or bag of counts adds to the scores.
     calibration : Temperature or Isotonic, optional
         What is done to the log probabilities at the end.
+    readings : mapping of column to Reading
+        Columns that are read from others: numbers that are written as text, and parts of dates.
 
     Examples
     --------
@@ -92,24 +98,42 @@ class Scorer:
     fallback: Array
     terms: tuple[Term, ...]
     calibration: Temperature | Isotonic | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Model, texts: bool = False) -> Scorer:
-        """The scorer of a model; one with columns of text only where these can be tokenised."""
+    def of(cls, model: Model, texts: bool = False, readings: bool = False) -> Scorer:
+        """The scorer of a model; one with columns of text, or read from others, only where that can be done."""
         if model.texts and not texts:
             names = ", ".join(repr(column.name) for column in model.texts.values())
-            raise NotAvailableError(f"the text in {names} is tokenised, which only to_json can describe")
+            raise NotAvailableError(
+                f"the text in {names} is tokenised by rules that neither SQL nor ONNX can write down; use to_python or "
+                "to_json"
+            )
         calibration, classes = model.settings.calibration, model.schema.classes
         if not isinstance(calibration, Temperature | Isotonic | None):
             raise NotAvailableError(f"a calibration of type {type(calibration).__name__} cannot be exported")
         placed = [each for name in model.tally.blocks for each in _terms(model, name)]
         terms = tuple(term for _, term in sorted(placed, key=lambda each: each[0]))
-        return cls(classes, model.prior_score, model.fallback, terms, calibration)
+        scorer = cls(classes, model.prior_score, model.fallback, terms, calibration)
+        used = set(scorer.columns)
+        read = {c.name: c.reading for c in model.schema.columns if c.reading is not None and c.name in used}
+        if read and not readings:
+            raise NotAvailableError(
+                f"column {next(iter(read))!r} is read from {next(iter(read.values())).source!r} (a date, or numbers as "
+                "text), which this export cannot do; to_json, to_python and to_sql for DuckDB can, or derive the column"
+            )
+        return replace(scorer, readings=read)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are evidence, each once."""
         return tuple(dict.fromkeys(name for term in self.terms for name in names_of(term)))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns of a row: for those that are read from others, these."""
+        read = self.readings
+        return tuple(dict.fromkeys(read[name].source if name in read else name for name in self.columns))
 
     def as_dict(self) -> dict[str, Any]:
         """The record as what JSON can hold, as `docs/how-to/exports.md` describes it."""
@@ -121,6 +145,7 @@ class Scorer:
             "fallback": _plain(self.fallback),
             "terms": [_plain(term) for term in self.terms],
             "calibration": _plain(self.calibration),
+            **({"readings": {name: _plain(each) for name, each in self.readings.items()}} if self.readings else {}),
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -130,7 +155,7 @@ class Scorer:
 
 def to_json(model: Model, indent: int | None = None) -> str:
     """What a model does to a row, as JSON."""
-    return Scorer.of(model, texts=True).to_json(indent)
+    return Scorer.of(model, texts=True, readings=True).to_json(indent)
 
 
 # ------------------------------------------------------------------------------------------ from parameters to terms

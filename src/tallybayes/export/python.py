@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import math
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core import spelling
 from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.terms import (
@@ -24,27 +26,34 @@ from tallybayes.core.terms import (
     Part,
     Spike,
     Term,
+    Text,
     Together,
     by_class,
 )
 from tallybayes.errors import SettingError
 from tallybayes.export.portable import NAMES, Scorer, check_plain
+from tallybayes.export.python_readings import reading_lines, source_lines
 
 
 def to_python(model: Model, name: str = "predict_proba") -> str:
     """The source of a function of that name, from a dict of column to value to a dict of label to probability."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise SettingError(f"{name!r} cannot be the name of a function")
-    scorer = Scorer.of(model)
+    scorer = Scorer.of(model, texts=True, readings=True)
     check_plain(scorer)
     lines_of = Lines()
-    body = [line for term in scorer.terms for line in lines_of.added(term)]
+    body = [line for column, reading in scorer.readings.items() for line in reading_lines(column, reading)]
+    body += [line for term in scorer.terms for line in lines_of.added(term)]
     body += _ending(scorer, lines_of.tables)
     labels = ", ".join(f"{_text(label)}: p[{k}]" for k, label in enumerate(scorer.classes))
     tables = (f"_{n} = {table}" for n, table in enumerate(lines_of.tables))
     start = f"    s = list({_text(scorer.prior)})"
     scored = (f"    {line}" for line in body)
-    lines = [*IMPORTS, *tables, "", "", f"def {name}(row):", *HELPERS, start, *scored, f"    return {{{labels}}}"]
+    start = f"    row = dict(row)\n{start}" if scorer.readings else start
+    imports = [*IMPORTS, *(source_lines() if scorer.readings else ())]
+    if any(isinstance(term, Text) for term in scorer.terms):
+        imports += _tokenising()
+    lines = [*imports, *tables, "", "", f"def {name}(row):", *HELPERS, start, *scored, f"    return {{{labels}}}"]
     return "\n".join(lines) + "\n"
 
 
@@ -76,6 +85,12 @@ HELPERS = (
 )
 ADD = "s = [a + b for a, b in zip(s, {})]"
 IF_SOME = "if x is not None:"
+
+
+def _tokenising() -> list[str]:
+    """The lines of the functions that find the tokens of a text."""
+    source = inspect.getsource(spelling)
+    return [*source[source.index("import math") :].splitlines(), ""]
 
 
 class Lines:
@@ -151,6 +166,23 @@ class Lines:
         yield f"for v, slopes in zip(x, {self.table(term.slopes)}):"
         yield "    if v:"
         yield "        s = [a + v * b for a, b in zip(s, slopes)]"
+
+    def text(self, term: Text) -> Iterator[str]:
+        places = self.table({word: place for place, word in enumerate(term.words)})
+        asked = ("words", "lower", "ngrams", "characters", "stop_words", "damped", "scaled")
+        tokens = ", ".join(f"{name}={_text(getattr(term.tokens, name))}" for name in asked)
+        yield f"x = value({term.column!a})"
+        yield IF_SOME
+        yield "    " + ADD.format(_text(term.offset))
+        yield f"    found = [({places}[t], n) for t, n in amounts_of(x, {tokens}).items() if t in {places}]"
+        if term.length is not None:
+            yield f"    scale = {_text(term.length)} / sum(n for _, n in found) if found else 1.0"
+            yield "    found = [(i, n * scale) for i, n in found]"
+        yield f"    for i, n in {'((i, 1.0) for i, _ in found)' if term.binary else 'found'}:"
+        yield f"        s = [a + n * b for a, b in zip(s, {self.table(term.slopes)}[i])]"
+        if term.correction is not None:
+            yield "    if found:"
+            yield "        " + ADD.format(_text(term.correction))
 
     def ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
         yield f"x = [number(c) for c in {self.table(term.columns)}]"

@@ -31,9 +31,11 @@ from tallybayes.core.terms import (
     Together,
     by_class,
 )
+from tallybayes.data.reading import expressions
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import NAMES, Scorer, check_plain
+from tallybayes.inspection.sets import thresholds
 
 FAR = 1e75  # the square of a number below it, times one, is a number
 EXACT = 2**53  # up to here whole numbers are exact as floats
@@ -45,11 +47,14 @@ def to_sql(
     dialect: str = "duckdb",
     proba: bool = True,
     keep: Sequence[str] | None = None,
+    coverage: float | None = None,
 ) -> str:
-    """One SELECT that returns the prediction, and the probability of each class, for every row of a table."""
-    scorer = Scorer.of(model)
+    """One SELECT that returns the prediction, the probability and set membership of each class, for every row."""
+    scorer = Scorer.of(model, readings=dialect == "duckdb")
     check_plain(scorer)
-    return Query(scorer, dialect_of(dialect), scorer.columns if keep is None else tuple(keep)).text(table, proba)
+    least = None if coverage is None else thresholds(model, coverage)
+    query = Query(scorer, dialect_of(dialect), scorer.inputs if keep is None else tuple(keep))
+    return query.text(table, proba, least)
 
 
 class Query:
@@ -70,17 +75,18 @@ class Query:
 
     # ------------------------------------------------------------------------------------------ the whole
 
-    def text(self, table: str | Sequence[str], proba: bool) -> str:
-        """The query."""
+    def text(self, table: str | Sequence[str], proba: bool, least: Array | None = None) -> str:
+        """The query; ``least`` is the probability (K,) from which each class is in the prediction set."""
         d, own = self.dialect, self.own
         scores = self._scores()
-        outputs = ["prediction", *(f"p_{label}" for label in self.scorer.classes if proba)]
+        chances = [f"p_{label}" for label in self.scorer.classes if proba]
+        outputs = ["prediction", *chances, *(f"set_{label}" for label in self.scorer.classes if least is not None)]
         if taken := [name for name in self.keep if name in outputs]:
             raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
         kept = [f"{own}k{j}" for j, _ in enumerate(self.keep)]
-        source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
-        read = [*zip(self.keep, kept, strict=True), *self.raw.items()]
-        given = [f"{self._given(name)} AS {called}" for name, called in read]
+        source = self._read(".".join(map(d.identifier, [table] if isinstance(table, str) else table)))
+        plain = [f"{own}given.{d.identifier(name)} AS {called}" for name, called in zip(self.keep, kept, strict=True)]
+        given = [*plain, *(f"{self._given(name)} AS {called}" for name, called in self.raw.items())]
         numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
         self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
         self._step("rows", f"{source} AS {own}given", [*given, *numbers])
@@ -99,12 +105,37 @@ class Query:
         self._step("normalised", self.steps[-1][0], [*kept, *given, *ends])
         pairs = list(zip(given, self.scorer.classes, strict=True))
         chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
-        shown = [f"CASE {chosen} END", *(f"{name} / {total}" for name, _ in pairs)]
-        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=False)]
+        shares = [f"{name} / {total}" for name in given]
+        limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
+        members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
+        shown = [f"CASE {chosen} END", *(shares if proba else []), *members]
+        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=True)]
         once = {f"{own}scored": d.once}  # few numbers a row, and dear
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
         first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
         return f"WITH {steps}\nSELECT {', '.join([*first, *named])}\nFROM {own}normalised\n"
+
+    def _read(self, source: str) -> str:
+        """The table with the columns that are read from others; DuckDB has the functions for it."""
+        readings = self.scorer.readings
+
+        def storage(column: str) -> str:
+            read = next(each for each in readings.values() if each.source == column)
+            is_text = read.number is not None or (read.date is not None and read.date.order not in ("", "epoch"))
+            return "text" if is_text else "date" if read.date is not None and not read.date.order else "number"
+
+        found = expressions(readings, storage)
+        if not found:
+            return source
+        # What a column is called must not hide the one it is read from, which may be asked for as it is.
+        added = (f"{x} AS {self._called(name)}" for name, (x, _) in found.items())
+        return f"(SELECT *, {', '.join(added)} FROM {source})"
+
+    def _called(self, column: str) -> str:
+        """The name of a column in the steps: that of one which is read from others is another."""
+        read = self.scorer.readings
+        name = f"{self.own}read{list(read).index(column)}" if column in read else column
+        return self.dialect.identifier(name)
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
         chosen = ", ".join(columns) or f"1 AS {self.own}row"  # a query has a column, even where none is needed
@@ -118,7 +149,7 @@ class Query:
 
     def _given(self, column: str) -> str:
         """A column of the table, with the name of that: SQLite takes a bare name that the table lacks for a text."""
-        return f"{self.own}given.{self.dialect.identifier(column)}"
+        return f"{self.own}given.{self._called(column)}"
 
     def _number(self, column: str) -> str:
         """The number in a column; what is not a number is none."""

@@ -16,6 +16,8 @@ from tallybayes.families.kernel import Kernel as Kernel
 from tallybayes.families.lognormal import Lognormal as Lognormal
 from tallybayes.families.multinomial import Multinomial as Multinomial
 from tallybayes.families.multinormal import Multinormal as Multinormal
+from tallybayes.families.ordered import Cyclic as Cyclic
+from tallybayes.families.ordered import Ordered as Ordered
 from tallybayes.families.pair import Pair as Pair
 from tallybayes.families.poisson import Poisson as Poisson
 from tallybayes.families.zero_inflated import ZeroInflated as ZeroInflated

@@ -2,7 +2,8 @@
 
 P(v | k) = (n_kv + a) / (n_k + 2a) is the probability that word v occurs in a document of class k. The evidence of a
 word for a class is its log against the mean over the classes, e_vk = log P(v | k) − mean_j log P(v | j). For each class
-the ``most`` words of a document with the strongest evidence count, and the score of a class is Σ e_vk over them.
+the ``most`` words of a document with the strongest evidence count, of equal ones no more than ``alike``, and the score
+of a class is Σ e_vk over them.
 
 Words of one document depend on each other: a Naive Bayes model that counts them all is far too confident, the more so
 the longer the document is. After Graham (2002) and Robinson (2003), who used the 15 to 150 strongest.
@@ -82,6 +83,9 @@ class Clues(Family):
         word that only one class has used.
     most : int, default=15
         How many words of a document count for each class.
+    alike : int, default=15
+        How many words of exactly equal evidence count. Words that occurred in the same documents (the host of a mailing
+        list in five headers) have equal counts, and together say little more than one of them.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class Clues(Family):
 
     alpha: float = 0.05
     most: int = 15
+    alike: int = 15
     name: ClassVar[str] = "clues"
     kind: ClassVar[Kind] = "count"
     summary: ClassVar[type[Counts]] = Counts
@@ -109,6 +114,8 @@ class Clues(Family):
             )
         if not 1 <= self.most < 2**31:
             raise SettingError(f"at least 1 word has to count, not {self.most!r}")
+        if not 1 <= self.alike < 2**31:
+            raise SettingError(f"at least 1 of equal words has to count, not {self.alike!r}")
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         count, _ = kernels.event_sums(x, labels, n_classes, 0.0, missing=False)
@@ -124,7 +131,7 @@ class Clues(Family):
     def contributions(self, params: Hints, x: NDArray[Any] | Csr) -> Array:
         present = Present.of(x)
         evidence = params.evidence[present.word]
-        chosen = kernels.strongest(evidence, present.start, self.most)
+        chosen = kernels.strongest(evidence, present.start, self.most, self.alike)
         parts = np.zeros((x.shape[0], params.count.shape[1], params.count.shape[0]))
         parts[present.row[chosen], :, present.word[chosen]] = params.power * evidence[chosen]
         return parts
@@ -136,7 +143,7 @@ class Clues(Family):
         return params.power * self._score(present, evidence)
 
     def _score(self, present: Present, evidence: Array) -> Array:
-        chosen = kernels.strongest(evidence, present.start, self.most)
+        chosen = kernels.strongest(evidence, present.start, self.most, self.alike)
         n_rows, row, evidence = len(present.start) - 1, present.row[chosen], evidence[chosen]
         columns = [np.bincount(row, weights=column, minlength=n_rows) for column in evidence.T]
         return np.stack(columns, axis=1).astype(np.float64, copy=False)

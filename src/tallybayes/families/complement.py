@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import Family, left_of, per_column, pseudocounts, quiet_log, totals
+from tallybayes.core.family import BEYOND, Family, per_column, pseudocounts, totals
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Bag, Text
-from tallybayes.errors import NotAvailableError
+from tallybayes.errors import NotAvailableError, UnlearnError
 from tallybayes.families._linear import Linear, Slopes, sparse_of
 from tallybayes.families.multinomial import (
-    Entry,
     bag_of_words,
     estimate_by_rarity,
     log_shares,
@@ -131,22 +130,18 @@ class Complement(Family):
         args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
 
-    def each_word_without(self, summary: Counts, params: Rivals, x: Csr, labels: Labels) -> Array:
+    def each_word_without(
+        self, summary: Counts, params: Rivals, x: Csr, labels: Labels, dtype: Any = np.float64
+    ) -> NDArray[Any]:
         """Leave-one-out scores (nnz, K) of the entries."""
         refuse_idf(self.idf)
         if self.norm:
             raise NotAvailableError("words have no weights of their own where they are divided by their sum")
-        entries = Entry.of(x, labels)
-        taken, in_all = (
-            np.repeat(each[:, None], len(summary.count), axis=1) for each in (entries.taken, entries.taken_in_all)
-        )
-        rows = np.arange(len(taken))
-        taken[rows, entries.own] = in_all[rows, entries.own] = 0.0  # they are no others of their own class
-        have = np.maximum(params.word_total[x.column, None] - params.count[x.column], 0.0)
-        share = quiet_log(left_of(have, taken) + params.alpha[x.column, None])
-        share -= quiet_log(left_of(params.other_total[None], in_all) + params.alpha.sum())
-        _negate(share)
-        return share * x.data[:, None]
+        totals = params.word_total, params.other_total
+        terms, beyond = kernels.rival_words(x, labels, params.count, totals, params.alpha, HEAVIEST, dtype)
+        if beyond:
+            raise UnlearnError(BEYOND)
+        return terms
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         raise NotAvailableError(

@@ -180,10 +180,12 @@ class Correlation(Family):
         for first in range(0, len(x), step):
             z = self._standard(x[first : first + step], first).T
             score = out[first : first + step]
-            for k in range(n_classes):
-                u = z - params.mean[k, :, None]
-                far = np.square(axes[k] @ u).sum(axis=0)
-                score[:, k] = _together(far, np.square(u, out=u) * precision[k, :, None], d)
+            width = max(1, SLICE // max(z.size, 1))  # classes at a time
+            for low in range(0, n_classes, width):
+                some = slice(low, low + width)
+                u = z - params.mean[some, :, None]
+                far = np.square(axes[some] @ u).sum(axis=1)
+                score[:, some] = _together(far, np.square(u, out=u) * precision[some, :, None], d).T
             score += params.log_norm
             score[np.isnan(z).any(axis=0)] = 0.0
         return out * params.power
@@ -268,12 +270,12 @@ def _step(d: int) -> int:
 
 
 def _together(far: Array, square: Array, d: int) -> Array:
-    """What depends on the row (n,) of a score: from its squared distance (n,), and that of each number (d, n)."""
-    alone = np.zeros(len(far))
+    """What depends on the row (…, n) of a score: its squared distance (…, n), and that of each number (…, d, n)."""
+    alone = np.zeros_like(far)
     square /= DEGREES
     square += 1.0
     for first in range(0, d, GROUP):
-        alone += np.log(np.multiply.reduce(square[first : first + GROUP], axis=0))
+        alone += np.log(np.multiply.reduce(square[..., first : first + GROUP, :], axis=-2))
     return np.asarray(0.5 * (DEGREES + 1.0) * alone - 0.5 * (DEGREES + d) * np.log1p(far / DEGREES))
 
 

@@ -26,8 +26,6 @@ from tallybayes.families._tables import (
     pooled_tables,
 )
 
-BANDWIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # that are tried
-
 
 @dataclass(frozen=True)
 class Kernel(OfLevels):
@@ -56,14 +54,16 @@ class Kernel(OfLevels):
     reads: ClassVar[tuple[Kind, ...]] = ("numeric", "count")
     in_bins: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"bandwidth", "strength"})
+    widths: ClassVar[tuple[float, ...]] = (0.0, 1.0, 2.0, 4.0, 8.0)  # that are tried
+    fewest: ClassVar[int] = 4  # bins that are worth smoothing
 
     def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Kernel], Array]:
         assert summary.n_levels is not None
         # How smooth first, then how strongly pooled.
-        losses = [self._losses(summary, trial, width, (self.strength,)) for width in BANDWIDTHS]
+        losses = [self._losses(summary, trial, width, (self.strength,)) for width in self.widths]
         by_width = np.concatenate(losses, axis=1)
-        by_width[summary.n_levels <= 3, 1:] = np.inf
-        width = np.array(BANDWIDTHS)[by_width.argmin(axis=1)]
+        by_width[summary.n_levels < self.fewest, 1:] = np.inf
+        width = np.array(self.widths)[by_width.argmin(axis=1)]
         by_strength = self._losses(summary, trial, tuple(width.tolist()), STRENGTHS)
         best = by_strength.argmin(axis=1)
         settings = zip(width.tolist(), best.tolist(), strict=True)

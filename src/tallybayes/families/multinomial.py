@@ -133,7 +133,9 @@ class Multinomial(Family):
         out[np.arange(len(out)), k] = own
         return out
 
-    def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
+    def each_word_without(
+        self, summary: Counts, params: Words, x: Csr, labels: Labels, dtype: Any = np.float64
+    ) -> NDArray[Any]:
         """Leave-one-out scores (nnz, K) of the entries."""
         assert labels.codes is not None
         refuse_idf(self.idf)
@@ -144,7 +146,7 @@ class Multinomial(Family):
         have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
         mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
         scores[np.arange(len(scores)), entries.own] = quiet_log(have) - quiet_log(mass)
-        return scores * x.data[:, None]
+        return (scores * x.data[:, None]).astype(dtype, copy=False)
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         if self.idf:

@@ -8,7 +8,7 @@ learned anew, choices included, or its stored figures are given, which came abou
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.calibration import cross_fitted
+from tallybayes.core.class_weights import as_array
+from tallybayes.core.conformal import Conformity
+from tallybayes.core.costs import cost_matrix
 from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
@@ -33,10 +36,32 @@ FLATTERS = (
 )
 
 
+@dataclass(frozen=True)
+class Scored:
+    """Labelled rows with their log posteriors (n, K), and how they were held out."""
+
+    model: Model
+    batch: Rows
+    log_posterior: Array
+    method: str
+    n_folds: int = 0
+    conformity: Conformity | None = None  # of other rows, which prediction sets are made from
+
+    def evaluation(self, costs: Any = None, rows: NDArray[Any] | None = None) -> Evaluation:
+        """The figures of all rows, or of some."""
+        codes, weight = _labels(self.model, self.batch)
+        classes, own = self.model.schema.classes, slice(None) if rows is None else rows
+        matrix = None if costs is None else cost_matrix(costs, classes)
+        found = score(
+            self.log_posterior[own], codes[own], classes, weight[own], self.method, self.conformity, costs=matrix
+        )
+        return replace(found, n_folds=self.n_folds)
+
+
 def are_learned(model: Model, batch: Rows, n_jobs: int | None = None) -> bool:
     """Whether these labelled rows are exactly those that a model was trained on: they have its tally."""
     try:
-        counted = count(batch, model.settings.families, n_jobs)
+        counted = count(batch, model.settings.families, n_jobs).weighted(model.provenance.class_weight)
     except DataError:  # the model could not have learned them
         return False
     if counted.blocks.keys() != model.tally.blocks.keys() or not _alike(counted.class_weight, model.tally.class_weight):
@@ -79,9 +104,13 @@ def leave_one_out(model: Model, batch: Rows, n_jobs: int | None = None) -> Evalu
     >>> leave_one_out(model, one_block("gaussian", model.schema, x, Labels.hard(codes.astype(np.int32))))
     Evaluation(leave-one-out, 5 rows: accuracy 0.6000, log loss 14.4175, ECE 0.4000)
     """
+    return _leave_one_out(model, batch, n_jobs).evaluation()
+
+
+def _leave_one_out(model: Model, batch: Rows, n_jobs: int | None) -> Scored:
     codes, weight = _labels(model, batch)
     _check_learned(model, codes, weight)
-    return score(model.leave_one_out(batch, n_jobs), codes, model.schema.classes, weight, leave_one_out_of(model))
+    return Scored(model, batch, model.leave_one_out(batch, n_jobs), leave_one_out_of(model))
 
 
 def k_fold(
@@ -119,6 +148,10 @@ def k_fold(
     >>> k_fold(model, one_block("gaussian", model.schema, x, Labels.hard(codes.astype(np.int32))))
     Evaluation(5-fold, 100 rows: accuracy 0.9600, log loss 0.0714, ECE 0.0318)
     """
+    return _k_fold(model, batch, folds, seed, n_jobs).evaluation()
+
+
+def _k_fold(model: Model, batch: Rows, folds: int | NDArray[Any], seed: int, n_jobs: int | None) -> Scored:
     codes, weight = _labels(model, batch)
     model.provenance.refuse_guesses("k-fold")
     fold = dealt(batch, int(folds), seed) if isinstance(folds, (int, np.integer)) else _given(folds, len(codes))
@@ -132,7 +165,7 @@ def k_fold(
             log_posterior = cross_fitted(options.calibration, log_posterior, codes, weight, fold)
     else:
         log_posterior, method = _by_subtraction(model, batch, fold, n_jobs), f"{n_folds}-fold"
-    return replace(score(log_posterior, codes, model.schema.classes, weight, method), n_folds=n_folds)
+    return Scored(model, batch, log_posterior, method, n_folds)
 
 
 def _by_subtraction(model: Model, batch: Rows, fold: NDArray[np.intp], n_jobs: int | None) -> Array:
@@ -147,8 +180,9 @@ def _by_subtraction(model: Model, batch: Rows, fold: NDArray[np.intp], n_jobs: i
 
 def _without(model: Model, part: Rows, n_jobs: int | None) -> Model:
     """The model without some rows; classes and levels stay, so that all folds have the same."""
+    counted = count(part, model.settings.families, n_jobs).weighted(model.provenance.class_weight)
     try:
-        return replace(model, tally=model.tally - count(part, model.settings.families, n_jobs))
+        return replace(model, tally=model.tally - counted)
     except UnlearnError:
         raise UnlearnError(
             "the model has not learned these rows: k-fold needs the rows, labels and weights that it was fitted on"
@@ -181,7 +215,8 @@ def _labels(model: Model, batch: Rows) -> tuple[NDArray[Any], Array]:
 
 def _check_learned(model: Model, codes: NDArray[Any], weight: Array) -> None:
     """Refuse more rows of a class than were learned: some of them were not."""
-    given, have = np.bincount(codes, weight, model.n_classes), model.tally.class_weight
+    factors = as_array(model.provenance.class_weight, model.schema)
+    given, have = np.bincount(codes, weight, model.n_classes) * factors, model.tally.class_weight
     if (given > have * (1 + 1e-9)).any():
         k = int((given - have).argmax())
         raise UnlearnError(
@@ -197,34 +232,54 @@ def evaluated(
     seed: int = 0,
     n_jobs: int | None = None,
     learned: bool | None = None,
+    costs: Any = None,
 ) -> Evaluation:
     """Evaluate a model on labelled rows: by models without them where they were learned, otherwise as they are.
 
-    ``learned`` is whether they are, where that is known, as of a sample of all rows that were learned.
+    ``learned`` is whether they are, where that is known, as of a sample of all rows that were learned; ``costs`` are
+    those of predictions (`core.costs.cost_matrix`).
     """
+    if costs is None and isinstance(method, str) and method == "auto":
+        method = _method(model, batch, n_jobs, learned)
+        stored = model.provenance.evaluation
+        if not isinstance(method, str) and stored is not None and stored.n_learned == model.provenance.rows:
+            return stored
+    return scored_rows(model, batch, method, seed, n_jobs, learned).evaluation(costs)
+
+
+def scored_rows(
+    model: Model,
+    batch: Rows,
+    method: Any = "auto",
+    seed: int = 0,
+    n_jobs: int | None = None,
+    learned: bool | None = None,
+) -> Scored:
+    """Labelled rows with their log posteriors, held out as `evaluated` does."""
     if isinstance(method, str) and method == "auto":
-        # Rows without a label are in the tally of a guessed model, too: no rows are recognised, and all are scored.
-        if model.provenance.guessed or not (are_learned(model, batch, n_jobs) if learned is None else learned):
-            method = "test"
-        elif not model.is_chosen:
-            method = LEAVE_ONE_OUT
-        else:
-            stored = model.provenance.evaluation
-            if stored is not None and stored.n_learned == model.provenance.rows:
-                return stored
-            method = min(N_FOLDS, batch.n_rows)
+        method = _method(model, batch, n_jobs, learned)
     if not isinstance(method, str):
         folds = int(method) if isinstance(method, Integral) else np.asarray(method)
-        return k_fold(model, batch, folds, seed, n_jobs)
+        return _k_fold(model, batch, folds, seed, n_jobs)
     if method == LEAVE_ONE_OUT:
         try:
-            found = leave_one_out(model, batch, n_jobs)
+            found = _leave_one_out(model, batch, n_jobs)
         except UnlearnError as error:
             raise UnlearnError(f"{error}; evaluate other rows with method='test'") from None
         if model.is_chosen:
-            warnings.warn(FLATTERS, UserWarning, stacklevel=3)
+            warnings.warn(FLATTERS, UserWarning, stacklevel=4)
         return found
     if method != "test":
         raise SettingError(f"method must be 'auto', 'leave-one-out', 'test' or a number of folds, not {method!r}")
-    codes, weight = _labels(model, batch)
-    return score(model.log_posterior(batch, n_jobs), codes, model.schema.classes, weight)
+    _labels(model, batch)
+    stored = model.provenance.evaluation
+    known = None if stored is None or stored.classes != model.schema.classes else stored.conformity
+    return Scored(model, batch, model.log_posterior(batch, n_jobs), "test", conformity=known)
+
+
+def _method(model: Model, batch: Rows, n_jobs: int | None, learned: bool | None) -> Any:
+    """How rows are held out where nothing is given."""
+    # Rows without a label are in the tally of a guessed model, too: no rows are recognised, and all are scored.
+    if model.provenance.guessed or not (are_learned(model, batch, n_jobs) if learned is None else learned):
+        return "test"
+    return min(N_FOLDS, batch.n_rows) if model.is_chosen else LEAVE_ONE_OUT

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.conformal import PredictionSets
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
@@ -22,7 +23,10 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.data.writers import write_batches
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.explain import Evidence, shown, strongest
+from tallybayes.inspection.explain.words import words_of
+from tallybayes.inspection.sets import thresholds
 
+SEPARATOR = "|"  # of the classes of a prediction set
 CELLS = 4_000_000  # contributions that are held at a time
 
 
@@ -42,6 +46,9 @@ class PredictionColumns:
         Only that many of the likeliest classes, with their probabilities; by default the probability of every class.
     reasons : int
         That many of the strongest reasons.
+    coverage : float, optional
+        A prediction set for each row: the classes that cannot be ruled out, such that this share of the sets holds the
+        right one.
     """
 
     beside: bool = True
@@ -49,6 +56,7 @@ class PredictionColumns:
     least: dict[Level, float] = field(default_factory=dict)
     top: int | None = None
     reasons: int = 0
+    coverage: float | None = None
 
     def check(self, classes: Sequence[Level]) -> None:
         """Refuse thresholds that are no probabilities and classes that do not exist."""
@@ -67,7 +75,7 @@ class PredictionColumns:
         else:
             ranks = range(1, min(self.top, len(classes)) + 1)
             names = [name for r in ranks for name in (("prediction", "p") if r == 1 else (f"prediction_{r}", f"p_{r}"))]
-        return names + (["reasons"] if self.reasons else [])
+        return names + (["set"] if self.coverage is not None else []) + (["reasons"] if self.reasons else [])
 
 
 def predict_batches(
@@ -85,6 +93,8 @@ def _stream(
 
     classes = model.schema.classes
     output.check(classes)
+    if output.coverage is not None:
+        thresholds(model, output.coverage)  # refused before a row is read
     file = as_learned(file, model.schema)
     check_columns(file, model.schema, [name for name in file.names if name not in model.schema.names])
     wanted = file.names if output.beside else [n for n in file.names if n in model.schema.names]
@@ -111,7 +121,7 @@ def prediction_fields(model: Model, output: PredictionColumns) -> list[Any]:
 
     from tallybayes.data import arrow
 
-    kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string()}
+    kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string(), "set": pa.string()}
     names = output.names(model.schema.classes)
     return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
 
@@ -155,6 +165,9 @@ def _columns(model: Model, rows: TableBatch, output: PredictionColumns, labels: 
         for r, codes in enumerate(ranked.T):
             p = arrow.numbers_of(posterior[np.arange(len(codes)), codes])
             columns += [labels.take(first if r == 0 else arrow.numbers_of(codes)), p]
+    if output.coverage is not None:
+        sets = PredictionSets.of(posterior, model.schema.classes, thresholds(model, output.coverage), allow_empty=True)
+        columns.append(arrow.text([SEPARATOR.join(map(str, each)) for each in sets]))
     if output.reasons:
         columns.append(arrow.text(_reasons(model, rows, posterior, best, output.reasons)))
     return columns
@@ -173,14 +186,23 @@ def _reasons(model: Model, rows: TableBatch, posterior: Array, best: NDArray[Any
             k = best[first + i]
             others = posterior[first + i].copy()
             others[k] = -1.0
-            values = rows.table.row(first + i)
-            found = strongest(model.schema, values, contributions[i, k], contributions[i, int(others.argmax())])
-            reasons.append("; ".join(_reason(evidence) for evidence in found[:n] if evidence.log_odds))
+            other, values = int(others.argmax()), rows.table.row(first + i)
+            words = {
+                text.name: words_of(model, rows.take(np.array([first + i])), block, values, int(k), other)
+                for block, text in model.texts.items()
+                if values.get(text.name) is not None
+            }
+            found = strongest(model.schema, values, contributions[i, k], contributions[i, other], words)
+            reasons.append("; ".join(_reason(evidence, n) for evidence in found[:n] if evidence.log_odds))
     return reasons
 
 
-def _reason(evidence: Evidence) -> str:
-    return f"{evidence.column} = {shown(evidence.value)} {evidence.log_odds:+.2f}"
+def _reason(evidence: Evidence, n: int) -> str:
+    """The column with its value; of a text the words that are the strongest evidence."""
+    if evidence.words is None:
+        return f"{evidence.column} = {shown(evidence.value)} {evidence.log_odds:+.2f}"
+    words = ", ".join(f"{word.word} {word.log_odds:+.2f}" for word in evidence.words.words[:n])
+    return f"{evidence.column} {evidence.log_odds:+.2f}" + (f" ({words})" if words else "")
 
 
 def predict_file(

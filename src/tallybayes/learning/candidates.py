@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Batch, Codes, columns_of
 from tallybayes.core.family import Numbers
+from tallybayes.core.summaries import Moments
 from tallybayes.core.tally import Block, Tally
 from tallybayes.core.trials import Trial
 from tallybayes.families import FAMILIES, Family
+
+SPIKE = 1e-4  # of a column's variance; a class with less is a spike
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,26 @@ def choose(
             continue
         places = places_in(tally.blocks[counted], columns)
         trial = Trial(columns_of(rows.blocks[counted].x, places.tolist()), rows.labels, prior, _cells(rows, columns))
-        found = family.tuned(tally.blocks[counted].summary.select(places), trial)
-        for p, tuned, loss in zip(columns, *found, strict=True):
-            tried[p].append((float(loss), tuned))
+        summary = tally.blocks[counted].summary.select(places)
+        found = zip(columns, *family.tuned(summary, trial), _is_spiky(summary, len(columns)), strict=True)
+        for p, tuned, loss, spiky in found:
+            tried[p].append((float("inf") if spiky and len(names[p]) > 1 else float(loss), tuned))
     return {p: _best(sorted(each, key=lambda one: one[0])) for p, each in tried.items()}
+
+
+def _is_spiky(summary: Any, n_columns: int) -> NDArray[np.bool_]:
+    """Columns (d,) with a class whose numbers hardly differ: a curve that narrow takes any other number for impossible.
+
+    Leaving one row out does not show it, since the others of the class are as alike.
+    """
+    moments = getattr(summary, "rest", summary)
+    if not isinstance(moments, Moments):
+        return np.zeros(n_columns, dtype=bool)
+    weight, total = moments.weight, moments.weight.sum(axis=0)
+    spread = np.divide(moments.m2, weight, out=np.zeros_like(moments.m2), where=weight > 0)
+    centre = (weight * moments.mean).sum(axis=0) / np.maximum(total, 1e-300)
+    every = (moments.m2 + weight * (moments.mean - centre) ** 2).sum(axis=0) / np.maximum(total, 1e-300)
+    return np.asarray(((weight > 0) & (spread < SPIKE * every)).any(axis=0))
 
 
 def places_in(block: Block, columns: Sequence[int]) -> NDArray[np.intp]:
@@ -82,7 +102,7 @@ def _cells(rows: Batch, columns: Sequence[int]) -> NDArray[np.int32] | None:
 def _best(tried: Sequence[tuple[float, Family]]) -> Choice:
     """The first of some families in the order of their losses, and the first of another kind."""
     loss, best = tried[0]
-    others = [(other, family) for other, family in tried[1:] if family.name != best.name]
+    others = [(other, family) for other, family in tried[1:] if family.name != best.name and np.isfinite(other)]
     if not others:
         return Choice(best, loss)
     return Choice(best, loss, others[0][1].described(), others[0][0])

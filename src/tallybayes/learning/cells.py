@@ -23,7 +23,7 @@ ROWS_A_LEVEL = 4  # on average, of a column whose levels are corrected
 
 def cells_of_columns(model: Model, batch: TableBatch) -> Cells | None:
     """Those of the columns that are evidence by themselves; None where there are none."""
-    used = sorted((p for block in model.tally.blocks.values() for p in block.columns), key=_name(model))
+    used = sorted(p for block in model.tally.blocks.values() for p in block.columns)
     documents = {p for name, b in model.tally.blocks.items() if model.is_document(name) for p in b.columns}
     columns, codes, shapes = [], [], []
     for p in used:
@@ -47,10 +47,6 @@ def cells_of_pairs(columns: Sequence[Column], batch: TableBatch) -> Cells:
     seen: dict[str, NDArray[np.int32]] = {}
     codes = np.stack([batch.codes(column, 0, batch.n_rows, seen) for column in columns], axis=1)
     return Cells.of(columns, codes, [None] * len(columns))
-
-
-def _name(model: Model):  # type: ignore[no-untyped-def]
-    return lambda p: model.schema.columns[p].name
 
 
 def _coarse(batch: TableBatch, column: Column) -> tuple[Column, Array]:

@@ -15,7 +15,7 @@ from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import FAMILIES, Family, Hierarchical, numeric_families, textbook_family
+from tallybayes.families import FAMILIES, Cyclic, Family, Hierarchical, Ordered, numeric_families, textbook_family
 from tallybayes.learning.bins import fine_edges
 from tallybayes.learning.candidates import Choice, candidates, choose, counted_as, places_in
 from tallybayes.learning.evidence import COMPARED_ROWS
@@ -58,7 +58,7 @@ class _Trials:
         known: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
-            if column.kind != "ignored":
+            if column.is_evidence:
                 if column.name in fixed:
                     known[column.name] = fixed[column.name]
                 elif column.kind == "numeric":
@@ -68,7 +68,7 @@ class _Trials:
                 elif given.category is not None:
                     known[column.name] = given.category
                 else:
-                    names[p] = [Hierarchical.name]
+                    names[p] = [smoothed_by(column)]
             tried = [known[column.name]] if column.name in known else [FAMILIES[name] for name in names.get(p, [])]
             in_bins = column.kind == "numeric" and any(family.in_bins for family in tried)
             columns.append(replace(column, edges=fine_edges_of(batch, p) if in_bins else None))
@@ -87,12 +87,21 @@ class _Trials:
 
     def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
         """The families that count the blocks."""
-        found: dict[str, Family] = {Hierarchical.name: Hierarchical(), **numeric}
+        found: dict[str, Family] = {
+            **{family.name: family() for family in (Hierarchical, Ordered, Cyclic)},
+            **numeric,
+        }
         for column in self.columns:
             if column.name in self.known:
                 family = self.known[column.name]
                 found.setdefault(block_of(column, family.name), family)
         return found
+
+
+def smoothed_by(column: Column) -> str:
+    """The family of a category: one of neighbours where levels have some; a missing value is nobody's neighbour."""
+    neighbours = len(column.levels or ()) > 2 and None not in (column.levels or ())
+    return {"line": Ordered.name, "circle": Cyclic.name}.get(column.order if neighbours else "", Hierarchical.name)
 
 
 def _tried(batch: TableBatch, column: Column, chosen: str, families: Mapping[str, Family]) -> list[str]:
@@ -133,7 +142,8 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
     """The column with its bins, if it is read in bins, and the reason of its family."""
     binned = family is not None and family.in_bins
     reason, lasting = column.reason, column.lasting
-    if choice is not None and column.kind == "numeric" and not reason.startswith("constant"):
+    is_told = column.kind == "numeric" or isinstance(family, Ordered)
+    if choice is not None and is_told and not reason.startswith("constant"):
         reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
     return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
 

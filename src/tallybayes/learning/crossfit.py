@@ -29,17 +29,18 @@ from tallybayes.learning.corrections import Cells, Regression, best_strength
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
-from tallybayes.learning.stacking import Stack, losses, stacked
+from tallybayes.learning.stacking import Stack, losses, stacked, trust
 from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
+MOST_SCORES = 600_000  # rows × classes that are judged; of more rows, every so many
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 
 
 @dataclass(frozen=True)
 class _Folds:
-    """The rows, how they are dealt out, and what was learned without each fold."""
+    """The rows that are judged, how they are dealt out, and what was learned without each fold."""
 
     batch: TableBatch
     fold: NDArray[np.intp]
@@ -52,9 +53,16 @@ class _Folds:
         n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
         others = (with_own_edges(batch.take(np.flatnonzero(fold != f))) for f in range(n_folds))
-        found = [climbed(rows, base, options, pull) for rows in others]
+        found = []
+        for number, rows in enumerate(others):
+            done = (number + 1) / (n_folds + 2)
+            options.report(f"learning without fold {number + 1} of {n_folds}", done)
+            found.append(climbed(rows, base, options, pull))
         ladders = [ladder for ladder in found if ladder is not None]
-        return cls(batch, fold, ladders, options.n_jobs) if len(ladders) == n_folds else None
+        if len(ladders) < n_folds:
+            return None
+        judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
+        return cls(batch.take(judged), fold[judged], ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -93,6 +101,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
+        options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
         folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
         if folds is None or whole is None:
@@ -102,11 +111,13 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         scores = stack.scores
         model = _collapsed(whole, stack.weights, shrinkage)
         if options.weights == "auto":
+            options.report("learning corrections", 1.0 - 1.0 / (len(folds.ladders) + 2))
             model, scores = _corrected(model, folds, whole, stack, options)
+            model, scores = _trusted(model, scores, prior, whole, folds)
         model = replace(model, settings=replace(model.settings, prior=base.prior))
-        n_folds = len(folds.ladders)
-        assert batch.labels is not None
-        return model, Unseen(scores, batch.labels, method_of(n_folds), n_folds, prior)
+        n_folds, labels = len(folds.ladders), folds.batch.labels
+        assert labels is not None
+        return model, Unseen(scores, labels, method_of(n_folds), n_folds, prior)
 
 
 def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tuple[Stack, float | None]:
@@ -120,8 +131,9 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
         return found, None
     plain = losses(found.scores, labels)
+    every = np.concatenate((evidence, np.zeros((*prior.shape, 1))), axis=2)
     for shrinkage in SHRINKAGES:
-        every = np.concatenate((evidence, folds.together(shrinkage)), axis=2)
+        every[:, :, 3:] = folds.together(shrinkage)
         tried = stacked(every, prior, labels, folds.fold, np.append(start, 0.0))
         if tried.loss(labels) < found.loss(labels):
             found, chosen = tried, shrinkage
@@ -139,12 +151,32 @@ def _collapsed(whole: Ladder, stack: Array, shrinkage: float | None) -> Model:
     if shrinkage is not None and len(stack) > 3 and stack[3] > 0:
         assert whole.block is not None
         model = _with_block(model, with_shrinkage(whole.block, shrinkage), float(stack[3]))
-    rises = whole.rows.subsample().loss_increases(weights)[1:].tolist()
-    names = [*whole.names, *(whole.pairs.names if whole.pairs else ())]
-    kept = set(model.schema.names)
-    importance = {name: rise for name, rise in zip(names, rises, strict=True) if name in kept}
     note = f"weights learned from {plural(whole.sample.n_rows, 'row')}"
-    return replace(model, provenance=replace(model.provenance, importance=importance).noted(note))
+    return replace(model, provenance=model.provenance.noted(note))
+
+
+def _trusted(model: Model, scores: Array, prior: Array, whole: Ladder, folds: _Folds) -> tuple[Model, Array]:
+    """The model and the scores with their evidence as far as its gain over the prior differs from chance."""
+    labels = folds.batch.labels
+    assert labels is not None
+    share = trust(scores, prior, labels)
+    if share == 1.0:
+        return model, scores
+    note = f"evidence trusted to {share:.0%}: other rows do not confirm more of it"
+    if share > 0.0:
+        model, scores = replace(model, settings=_tempered(model.settings, share)), prior + share * (scores - prior)
+    else:
+        model, scores = _collapsed(whole, np.zeros(3), None), prior
+    return replace(model, provenance=model.provenance.noted(note)), scores
+
+
+def _tempered(settings: Settings, share: float) -> Settings:
+    """The settings with so much of the evidence beyond the prior."""
+    weights = settings.weights
+    assert weights is not None
+    columns = {name: share * weight for name, weight in weights.columns.items()}
+    offsets = {name: offset.scaled(share) for name, offset in settings.offsets.items()}
+    return replace(settings, weights=replace(weights, columns=columns), offsets=offsets)
 
 
 def _with_block(model: Model, block: Model, weight: float) -> Model:

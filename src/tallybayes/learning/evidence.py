@@ -17,6 +17,7 @@ from tallybayes.data.tables import TableBatch
 COMPARED_ROWS = 10_000  # rows on which models are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
 MOST_CELLS = 60_000_000  # of evidence, in float32
+SLICE = 1 << 17  # numbers worked on at a time
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,16 @@ class HeldOut:
     def of(cls, evidence: NDArray[np.float32], prior: Array, codes: NDArray[Any], weight: Array) -> HeldOut:
         """From the evidence (n, K, P) of the columns and the log prior (K,)."""
         n, n_classes, columns = evidence.shape
-        terms, others = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32), _others(codes, n_classes)
-        terms[:, :, 0] = prior[others] - prior[codes][:, None]
+        terms = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32)
+        terms[:, :, 0] = prior[_others(codes, n_classes)] - prior[codes][:, None]
+        order = np.argsort(codes, kind="stable")
         step = max(1, 250_000 // max(n_classes * columns, 1))  # rows whose evidence stays in the cache
-        for first in range(0, n, step):
-            here = slice(first, first + step)
-            rows, own = np.arange(len(codes[here])), codes[here]
-            terms[here, :, 1:] = evidence[here][rows[:, None], others[here]]
-            terms[here, :, 1:] -= evidence[here][rows, own][:, None]
+        for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+            for first in range(0, len(rows), step):
+                here, own = rows[first : first + step], int(codes[rows[0]])
+                some = evidence[here]
+                terms[here, :own, 1:] = some[:, :own] - some[:, own : own + 1]
+                terms[here, own:, 1:] = some[:, own + 1 :] - some[:, own : own + 1]
         return cls(terms, codes, weight)
 
     @property
@@ -74,8 +77,10 @@ class HeldOut:
     def single_losses(self) -> Array:
         """Mean loss (P,) of each column by itself."""
         few, found = self.take(slice(None, None, max(1, len(self.codes) // 5000))), np.empty(self.n_terms - 1)
-        for d in range(len(found)):
-            found[d] = losses_of((few.terms[:, :, 0] + few.terms[:, :, d + 1]).astype(np.float64)).mean()
+        width = max(1, SLICE // max(few.terms.shape[0] * few.terms.shape[1], 1))  # columns at a time
+        for first in range(0, len(found), width):
+            own = few.terms[:, :, first + 1 : first + 1 + width] + few.terms[:, :, :1]
+            found[first : first + width] = losses_of(own.astype(np.float64)).mean(axis=0)
         return found
 
     def loss_increases(self, weights: Array) -> Array:
@@ -99,7 +104,7 @@ def _others(codes: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
 
 
 def losses_of(against: Array) -> Array:
-    """log(1 + Σ exp), without overflow."""
+    """log(1 + Σ exp) over the second axis, without overflow."""
     top = np.maximum(against.max(axis=1, initial=0.0), 0.0)
     return np.asarray(top + np.log(np.exp(-top) + np.exp(against - top[:, None]).sum(axis=1)))
 

@@ -146,7 +146,7 @@ def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
     # A document is one thing: its evidence is that of all its columns, and has one weight.
     blocks, families = read.model.tally.blocks.items(), read.model.settings.families
     used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
-    used.sort(key=lambda p: columns[p].name)  # so that the order of the columns makes no difference
+    used.sort()  # in the order of the table, whatever their families are
     return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
 
 
@@ -164,7 +164,7 @@ def _block(read: Reading, batch: TableBatch, rows: HeldOut, names: Sequence[str]
     numbers = [c for c in numbers if _varies(values[c.name])]
     if len(numbers) > MOST_NUMBERS:
         says = dict(zip(names, rows.single_losses().tolist(), strict=True))
-        numbers = sorted(sorted(numbers, key=lambda c: (says[c.name], c.name))[:MOST_NUMBERS], key=lambda c: c.name)
+        numbers = sorted(numbers, key=lambda c: says[c.name])[:MOST_NUMBERS]
     if len(numbers) < 2:
         return None
     assert batch.labels is not None

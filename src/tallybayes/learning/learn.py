@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core import calibration
-from tallybayes.core.batch import Array, Rows
+from tallybayes.core.batch import Array, Rows, every_nth
+from tallybayes.core.class_weights import as_array, check_factors, class_factors, weighted_labels
 from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.importance import MOST_ROWS, importance
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
-from tallybayes.core.schema import Schema, plural
-from tallybayes.core.settings import Settings
+from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.settings import Settings, prior_by_class
+from tallybayes.core.tally import Tally
 from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, MatrixSource, Places, Source, TableSource
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
-from tallybayes.errors import ColumnWarning, DataError, NotAvailableError
+from tallybayes.data.weighted import WeightedSource
+from tallybayes.errors import ColumnWarning, DataError, NotAvailableError, SettingError
 from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -65,10 +69,11 @@ def learn(
     Model(categorical; Tally(14 rows; no: 5, yes: 9; 4 columns))
     """
     options = options or Options()
-    source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs)
+    how: dict[str, Any] = {"encoding": options.encoding, "delimiter": options.delimiter, "decimal": options.decimal}
+    source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs, **how)
     model, unseen = _learned(source, options, before)
     model = replace(model, provenance=_provenance(source.facts, model.provenance))
-    model = _judged(model, unseen, source, options)
+    model = _judged(_ranked(model, source, options), unseen, source, options)
     if not options.stream:
         _warn(model, source.facts)
     return model
@@ -78,7 +83,11 @@ def _learned(source: Source, options: Options, before: Model | None = None) -> t
     """The model of a source, neither calibrated nor evaluated, and scores of rows that it had not seen, if any."""
     unseen = None
     overrides = options.overrides if options.matrix is None else NONE
+    options.report("reading rows")
     schema = source.profile(overrides, options.stream)
+    options = replace(options, prior=prior_by_class(options.prior, schema.classes))
+    factors = _class_factors(source, schema, options)
+    source = WeightedSource(source, factors) if factors else source
     settings, places = _start(schema, options)
     if isinstance(options.prior, Mapping) and not options.stream:  # whose other classes may be in batches to come
         settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
@@ -90,9 +99,24 @@ def _learned(source: Source, options: Options, before: Model | None = None) -> t
             model = with_unlabelled(model, rows, options, before)
     else:
         model, unseen = _refined(source, schema, settings, places, options)
+    model = replace(model, provenance=replace(model.provenance, class_weight=factors)) if factors else model
     if textbook and not model.provenance.chosen:
         return model, None
     return replace(model, provenance=replace(model.provenance, options=options.given)), unseen
+
+
+def _class_factors(source: Source, schema: Schema, options: Options) -> dict[Level, float]:
+    """How many times the rows of each class are to count."""
+    given = options.class_weight
+    if given is None:
+        return {}
+    if not isinstance(given, str):
+        check_factors(given)
+    if options.stream:
+        if isinstance(given, str):
+            raise SettingError("class_weight='balanced' needs all rows at once: use fit, or give each class a weight")
+        return {label: float(factor) for label, factor in given.items()}  # other classes may be in batches to come
+    return class_factors(given, schema.classes, source.count(schema, {}, {}).class_weight)
 
 
 def learned_again(model: Model, options: Options) -> Callable[[Any], Model]:
@@ -100,7 +124,7 @@ def learned_again(model: Model, options: Options) -> Callable[[Any], Model]:
 
     The kinds and levels of the columns are the model's: they were found without looking at labels.
     """
-    plain = replace(options, calibration=None, unlabelled="error", stream=False)
+    plain = replace(options, calibration=None, unlabelled="error", stream=False, progress=None)
     columns = tuple(replace(c, edges=None) for c in model.schema.columns if c.parts is None)
     schema = model.schema if model.schema.is_numbered else opened(replace(model.schema, columns=columns))
 
@@ -122,7 +146,9 @@ def _start(schema: Schema, options: Options) -> tuple[Settings, Places]:
     if options.matrix is None:
         return textbook_settings(schema, options), options.overrides.places(schema)
     block = options.matrix.name
-    settings = Settings({block: options.matrix}, options.prior, float(options.prior_alpha))
+    settings = Settings(
+        {block: options.matrix}, prior_by_class(options.prior, schema.classes), float(options.prior_alpha)
+    )
     return settings, {block: range(len(schema.columns))}
 
 
@@ -142,19 +168,20 @@ def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
 def _is_given(schema: Schema, options: Options) -> bool:
     """Whether nothing is left to choose: no weights and no pairs, and words only, whose family is given."""
     plain = options.weights is None and options.most_pairs == 0 and not isinstance(options.alpha, str)
-    return plain and all(column.kind in ("text", "ignored") for column in schema.columns)
+    return plain and all(column.kind in ("text", "date", "ignored") for column in schema.columns)
 
 
 def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
     """The model of the labelled rows as the textbook reads them, with the smoothing that is to be chosen."""
-    model = Model(settings, source.count(schema, places, settings.families))
+    options.report("counting rows")
+    model = Model(settings, _with_reasons(source.count(schema, places, settings.families), schema))
     if not model.tally.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
     block = "categorical" if options.matrix is None else options.matrix.name
     if options.choose_length:
         rows = source.sample(model.schema, places, SAMPLE)
         length, found = best_document_length(model, block, rows, options.n_jobs)
-        model = Model(found.settings, source.count(schema, places, found.settings.families))
+        model = Model(found.settings, _with_reasons(source.count(schema, places, found.settings.families), schema))
         model = _noted(model, "document_length", length)
     if isinstance(options.alpha, str) and block in settings.families:
         rows = source.sample(model.schema, places, SAMPLE)
@@ -173,6 +200,7 @@ def _refined(
     source: Source, schema: Schema, settings: Settings, places: Places, options: Options
 ) -> tuple[Model, Unseen | None]:
     """The model whose families, weights and pairs were chosen on a sample of the rows; all rows are counted."""
+    options.report("sampling rows")
     rows: Any = source.sample(schema, places, SAMPLE)
     if rows.labels is None or not rows.labels.weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
@@ -192,9 +220,22 @@ def _refined(
     if alpha is not None:
         model = _noted(model, "alpha", alpha)
     if rows.n_rows < source.facts.n_rows:
+        options.report("counting rows")
         tally = source.count(opened(model.schema), model.tally.places, model.settings.families)
-        model = replace(model, tally=tally)
+        model = replace(model, tally=_with_reasons(tally, model.schema))
     return model, unseen
+
+
+def _with_reasons(tally: Tally, schema: Schema) -> Tally:
+    """A tally that was counted in parts, with the reasons of its columns; of texts, that of all their words."""
+    if tally.schema.is_numbered:
+        return tally
+    known = {column.name: column for column in schema.columns if column.tokens is None}
+    columns = tuple(
+        replace(c, reason=known[c.name].reason, lasting=known[c.name].lasting) if c.name in known else c
+        for c in tally.schema.columns
+    )
+    return replace(tally, schema=replace(tally.schema, columns=columns))
 
 
 def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
@@ -210,6 +251,18 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
     )
 
 
+def _ranked(model: Model, source: Source, options: Options) -> Model:
+    """The model with the importance of its columns; that of textbook models is estimated when it is asked for."""
+    if options.is_textbook or model.n_classes < 2:
+        return model
+    rows = every_nth(sample_of(model, source), MOST_ROWS)
+    try:
+        found = importance(model, rows, learned=True)
+    except NotAvailableError:  # of words that are weighted by how rare they are in all texts
+        found = importance(model, rows)
+    return replace(model, provenance=replace(model.provenance, importance=found))
+
+
 def _judged(model: Model, unseen: Unseen | None, source: Source, options: Options) -> Model:
     """The model with its calibration and its figures, both from the scores of rows that had no part in it.
 
@@ -218,13 +271,16 @@ def _judged(model: Model, unseen: Unseen | None, source: Source, options: Option
     kind, is_plain = options.calibration, options.is_textbook or model.n_classes < 2
     if (is_plain and kind is None) or model.provenance.rows < 2:
         return model
+    if unseen is None:
+        options.report("evaluating")
     unseen = unseen or _held_out(model, sample_of(model, source), options)
     codes, weight, n_folds, method = unseen.labels.codes, unseen.labels.weight, unseen.n_folds, unseen.method
     assert codes is not None
     logs = unseen.log_posterior(model.log_prior)
+    own = weight / as_array(model.provenance.class_weight, model.schema)[codes]  # figures count each row as it came
 
     def figures(scores: Array, method: str) -> Evaluation:
-        found = score(scores, codes, model.schema.classes, weight, method)
+        found = score(scores, codes, model.schema.classes, own, method)
         return found.of(n_folds=n_folds, n_learned=model.provenance.rows, source=source.facts.source)
 
     plain = figures(logs, method)
@@ -239,12 +295,13 @@ def _judged(model: Model, unseen: Unseen | None, source: Source, options: Option
 def _held_out(model: Model, rows: Rows, options: Options) -> Unseen:
     """Scores of rows by models that they had no part in."""
     assert rows.labels is not None
+    labels = weighted_labels(rows.labels, model.provenance.class_weight, model.schema)
     if model.provenance.guessed or not model.is_chosen or rows.n_rows < 2:
         with suppress(NotAvailableError):  # of words that are weighted by how rare they are in all texts
-            return Unseen(model.leave_one_out(rows, options.n_jobs), rows.labels, leave_one_out_of(model))
+            return Unseen(model.leave_one_out(rows, options.n_jobs), labels, leave_one_out_of(model))
     n_folds = min(N_FOLDS, rows.n_rows)
     fold = dealt(rows, n_folds)
-    return Unseen(refitted_folds(rows, learned_again(model, options), fold), rows.labels, method_of(n_folds), n_folds)
+    return Unseen(refitted_folds(rows, learned_again(model, options), fold), labels, method_of(n_folds), n_folds)
 
 
 def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.family import Family
 from tallybayes.core.schema import Kind
 from tallybayes.core.settings import Prior
@@ -81,6 +82,7 @@ class Options:
     ``stream`` is for the first of many batches: the kind of a column follows from its type alone, and the model is the
     textbook one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix,
     where the rows are one; ``choose_length`` chooses the length of its documents, ``idf`` belongs to texts.
+    ``progress`` is called with the name of each phase, and the share that is done where it is known.
     """
 
     kind: Mapping[str, Kind] = field(default_factory=dict)
@@ -98,7 +100,8 @@ class Options:
     classical: bool = False
     var_smoothing: float = 1e-9
     variance: Literal["class", "shared"] = "class"
-    prior: Prior = "empirical"
+    class_weight: ClassWeight = None
+    prior: Prior | Sequence[float] = "empirical"
     prior_alpha: float = 0.0
     calibration: Literal["temperature", "isotonic"] | None = None
     unlabelled: Unlabelled = "error"
@@ -108,6 +111,17 @@ class Options:
     matrix: Family | None = None
     stream: bool = False
     n_jobs: int | None = None
+    decimal: Literal[".", ","] | None = None
+    dates: Literal["dmy", "mdy"] | None = None
+    missing_values: Sequence[Any] | Mapping[str, Sequence[Any]] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+    progress: Callable[[str, float | None], None] | None = field(default=None, compare=False, repr=False)
+
+    def report(self, phase: str, share: float | None = None) -> None:
+        """Name what begins now, and the share of learning that is done, to whoever shows progress."""
+        if self.progress is not None:
+            self.progress(phase, share)
 
     @property
     def is_textbook(self) -> bool:
@@ -118,7 +132,11 @@ class Options:
     def given(self) -> dict[str, Any]:
         """The options that differ from the defaults, as plain values; threads make no difference to a model."""
         usual = Options()
-        given = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "n_jobs"}
+        given = {
+            f.name: _plain(getattr(self, f.name))
+            for f in fields(self)
+            if f.name not in ("n_jobs", "encoding", "delimiter", "progress")
+        }
         return {name: value for name, value in given.items() if value != _plain(getattr(usual, name))}
 
     @property
@@ -129,7 +147,14 @@ class Options:
         # A stream has no likelihood to keep to, but its words are the usual ones from the first batch on.
         plain = self.classical or self.unlabelled == "em"
         texts = (Tokens(), "multinomial") if plain else (USUAL, "complement")
-        return Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
+        found = Overrides.of(self.kind, self.family, self.drop, self.missing, self.alpha, self.tokens, *texts)
+        return replace(found, decimal=self.decimal, dates=self.dates, missing_values=self._missing_values)
+
+    @property
+    def _missing_values(self) -> Any:
+        if isinstance(self.missing_values, Mapping):
+            return {str(name): tuple(values) for name, values in self.missing_values.items()}
+        return tuple(self.missing_values)
 
     @property
     def given_pairs(self) -> Sequence[tuple[str, str]] | None:
@@ -192,6 +217,12 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple))
 
 
+def _is_prior(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("empirical", "uniform")
+    return isinstance(value, Iterable) and np.ndim(value) == 1  # type: ignore[arg-type]
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -213,8 +244,12 @@ VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what may be given, a
     "classical": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     "var_smoothing": (_NUMBER, _at_least_zero),
     "variance": _one_of("class", "shared"),
-    "prior": _or_mapping(*_one_of("empirical", "uniform")),
+    "class_weight": _or_mapping("'balanced' or None", lambda v: v is None or (isinstance(v, str) and v == "balanced")),
+    "prior": _or_mapping("'empirical', 'uniform' or a list of probabilities", _is_prior),
     "prior_alpha": (_NUMBER, _at_least_zero),
     "calibration": _one_of("temperature", "isotonic", None),
     "unlabelled": _one_of("error", "ignore", "em"),
+    "decimal": _one_of(".", ",", None),
+    "dates": _one_of("dmy", "mdy", None),
+    "missing_values": _or_mapping("a list of values, or None", lambda v: v is None or _is_list(v)),
 }

@@ -46,10 +46,11 @@ def found_pairs(
     options: Options,
 ) -> tuple[Paired | None, HeldOut]:
     """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
-    grid = _grid(read, batch, sample)
+    given = options.given_pairs is not None
+    losses = {} if given else dict(zip(names, rows.single_losses().tolist(), strict=True))
+    grid = _grid(read, batch, sample, losses)
     if grid is None:
         return None, rows
-    given = options.given_pairs is not None
     found = _given(read.model, grid, options) if given else _found(grid, rows, names, weights, options.most_pairs)
     if not found:
         return None, rows
@@ -60,11 +61,26 @@ def found_pairs(
 # ---------------------------------------------------------------------------------------------- which pairs
 
 
-def _grid(read: Reading, batch: TableBatch, sample: TableBatch) -> Grid | None:
-    """The columns that can be paired, in the levels or bins that pairs have; None where there are none."""
+def _grid(read: Reading, batch: TableBatch, sample: TableBatch, losses: Mapping[str, float]) -> Grid | None:
+    """The columns that can be paired, in the levels or bins that pairs have; None where there are none.
+
+    With losses by name these are the columns of the least ones, without all.
+    """
     assert sample.labels is not None
-    parts = [part for p, column in enumerate(read.model.schema.columns) if (part := _part(read, batch, p, column))]
-    parts.sort(key=lambda part: part.name)  # so that the order of the columns makes no difference
+    columns = read.model.schema.columns
+    order = range(len(columns))
+    if losses:
+        used = [p for p in order if columns[p].name in losses]
+        order = sorted(used, key=lambda p: losses[columns[p].name])  # type: ignore[assignment]
+    found: dict[int, Column] = {}
+    for p in order:
+        part = _part(read, batch, p, columns[p])
+        # What nearly identifies rows says nothing of other rows, and seems to say most together with another column.
+        if part is not None and (not losses or part.n_cells * ROWS_A_LEVEL <= sample.n_rows):
+            found[p] = part
+        if losses and len(found) == MOST_COLUMNS:
+            break
+    parts = [found[p] for p in sorted(found)]  # in the order of the table, which does not depend on that of the user
     if not parts:
         return None
     seen: dict[str, NDArray[np.int32]] = {}
@@ -74,7 +90,7 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch) -> Grid | None:
 
 def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | None:
     """A column as it is paired; None where it has a single level."""
-    if column.kind in ("ignored", "text") or (column.levels is None and p not in read.fine):
+    if column.kind in ("ignored", "date", "text") or (column.levels is None and p not in read.fine):
         return None
     if p in read.fine and column.edges is None:
         column = replace(column, edges=fine_edges_of(batch, p))
@@ -83,14 +99,15 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
 
 
 def _found(grid: Grid, rows: HeldOut, names: Sequence[str], weights: Array, most: int) -> list[Candidate]:
-    """The pairs of the most informative columns that gain more than chance would."""
-    losses = dict(zip(names, rows.single_losses().tolist(), strict=True))
-    # What nearly identifies rows says nothing of other rows, and seems to say most together with another column.
-    parts = [i for i, part in enumerate(grid.parts) if part.n_cells * ROWS_A_LEVEL <= len(grid.codes)]
-    informative = sorted(parts, key=lambda i: (losses[grid.parts[i].name], i))[:MOST_COLUMNS]
-    found = screened(grid, rows.log_posterior(weights), sorted(informative), min(most, PAIRS_A_COLUMN * len(names)))
-    # In the order of the names, so that tables with the same pairs can be added.
-    return sorted(found, key=lambda c: (c.left, c.right))
+    """The pairs of these columns that gain more than chance would."""
+    found = screened(grid, rows.log_posterior(weights), range(len(grid.parts)), min(most, PAIRS_A_COLUMN * len(names)))
+    return [_by_name(c, grid) for c in sorted(found, key=lambda c: (c.left, c.right))]
+
+
+def _by_name(pair: Candidate, grid: Grid) -> Candidate:
+    """The pair with the part first whose name comes first, so that tables with the same pairs can be added."""
+    in_order = grid.parts[pair.left].name <= grid.parts[pair.right].name
+    return pair if in_order else replace(pair, left=pair.right, right=pair.left)
 
 
 def _given(model: Model, grid: Grid, options: Options) -> list[Candidate]:

@@ -32,11 +32,6 @@ class Reading:
         settings = replace(self.model.settings, weights=weights)
         return replace(self, model=replace(self.model, settings=settings)).noted(note)
 
-    def ranked(self, importance: Mapping[str, float]) -> Reading:
-        """The same with how much log loss rises without each column."""
-        provenance = replace(self.model.provenance, importance=dict(importance))
-        return replace(self, model=replace(self.model, provenance=provenance))
-
 
 def places_of(families: Mapping[str, Family], schema: Schema) -> dict[str, list[int]]:
     """Which columns each block reads, by position, from the family of each column."""

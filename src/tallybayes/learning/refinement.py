@@ -18,13 +18,13 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.data.tables import TableBatch
+from tallybayes.errors import SettingError
 from tallybayes.learning.columns import read_columns
 from tallybayes.learning.crossfit import crossfitted
 from tallybayes.learning.evidence import HeldOut
-from tallybayes.learning.folds import Unseen
+from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import climbed
 from tallybayes.learning.options import Options
-from tallybayes.learning.reading import Reading
 from tallybayes.learning.stacking import losses
 from tallybayes.learning.weights import column_weights, is_better, learn
 from tallybayes.learning.word_weights import with_word_weights
@@ -50,37 +50,52 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
     Unseen, optional
         Where choices were made on other rows than they are judged on.
     """
-    if options.weights is None and options.most_pairs == 0:
+    if options.idf and options.weights in ("learn", "words"):
+        raise SettingError("weights are learned by leave-one-out, and idf depends on all rows; use idf=False")
+    if options.idf or (options.weights is None and options.most_pairs == 0):
         return read_columns(batch, base, options).model, None
-    kinds = {column.kind for column in batch.schema.columns if column.kind != "ignored"}
+    kinds = {column.kind for column in batch.schema.columns if column.kind not in ("ignored", "date")}
     if kinds == {"text"}:
-        return _of_texts(batch, base, options)
-    found = crossfitted(_by_name(batch), base, options)
+        model, unseen = _of_texts(_in_order(batch), base, options)
+        return _in_place(model, batch, options), unseen
+    found = crossfitted(_in_order(batch), base, options)
     if found is None:
         model = read_columns(batch, base, options).model
         note = "weights need evidence that is never infinite: use alpha > 0"
         return replace(model, provenance=model.provenance.noted(note)), None
     model, unseen = found
-    if options.weights == "words" and model.texts:
-        for block in model.texts:
-            model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
-        unseen = None  # its scores are those of one weight a text
-    names = [column.name for column in (*batch.schema.columns, *model.schema.columns[len(batch.schema.columns) :])]
-    weights = model.settings.weights
-    assert weights is not None
-    weights = replace(weights, columns={name: weights.columns[name] for name in names if name in weights.columns})
-    settings = replace(model.settings, weights=weights)
-    return replace(model, settings=settings, tally=model.tally.select(names)), unseen
+    if options.weights in ("auto", "words") and model.texts and unseen is not None:
+        model, unseen = _with_words(model, unseen, _in_order(batch), options)
+    return _in_place(model, batch, options), unseen
 
 
-def _by_name(batch: TableBatch) -> TableBatch:
-    """The table with its columns in the order of their names: then sums are rounded alike in any order of them."""
-    columns = sorted(batch.schema.columns, key=lambda column: column.name)
+def _in_order(batch: TableBatch) -> TableBatch:
+    """The table with its columns in an order that does not depend on their places: then sums are rounded alike.
+
+    It is the order of their names or, of an array, of what they hold.
+    """
+    digests = {} if batch.table.named else batch.digests()
+    columns = sorted(batch.schema.columns, key=lambda column: (digests.get(column.name, 0), column.name))
     place = {column.name: p for p, column in enumerate(columns)}
     names = batch.schema.names
     places = {block: sorted(place[names[p]] for p in at) for block, at in batch.places.items()}
     table = replace(batch.table, matrix=None)  # whose columns are in the order of before
     return replace(batch, table=table, schema=replace(batch.schema, columns=tuple(columns)), places=places)
+
+
+def _in_place(model: Model, batch: TableBatch, options: Options) -> Model:
+    """The model with the columns where the table has them, then the pairs as they are given or by their names."""
+    derived = list(model.schema.columns[len(batch.schema.columns) :])
+    if options.given_pairs is None:
+        derived.sort(key=lambda c: (c.kind == "block", [part.name for part in c.parts or ()]))
+    names = [column.name for column in (*batch.schema.columns, *derived)]
+    if names == list(model.schema.names):
+        return model
+    settings, given = model.settings, model.settings.weights
+    if given is not None:
+        columns = {name: given.columns[name] for name in names if name in given.columns}
+        settings = replace(settings, weights=replace(given, columns=columns))
+    return replace(model, settings=settings, tally=model.tally.select(names))
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
@@ -102,11 +117,26 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
         note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
         settings = replace(model.settings, weights=given)
         model = replace(model, settings=settings, provenance=model.provenance.noted(note))
-        if options.weights != "words":
-            return model, Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")
-        for block in model.texts:
-            model = with_word_weights(Reading({}, model), batch, block, options.n_jobs).model
-        return model, None
+        unseen = Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")
+        if options.weights == "learn":
+            return model, unseen
+        return _with_words(model, unseen, batch, options)
+
+
+def _with_words(model: Model, unseen: Unseen, batch: TableBatch, options: Options) -> tuple[Model, Unseen]:
+    """The model with weights of the words of its texts, where they predict documents of other folds better."""
+    alone = len(model.texts) == 1 and len(model.schema.columns) == 1
+    for block in model.texts:
+        if not hasattr(model.settings.families[block], "each_word_without") and options.weights == "auto":
+            continue
+        found = with_word_weights(model, batch, block, options.n_jobs, None if alone else unseen.scores)
+        before, after = (losses(scores, found.labels) for scores in (found.before, found.scores))
+        if options.weights == "words" or is_better(before, after, found.labels.weight):
+            method = f"{method_of(found.n_folds)}; pseudocount kept"
+            prior = None if unseen.prior is None else unseen.prior[:: found.step]
+            model, unseen = found.model, Unseen(found.scores, found.labels, method, found.n_folds, prior)
+            batch = batch if found.step == 1 else batch.take(np.arange(0, batch.n_rows, found.step))
+    return model, unseen
 
 
 def _held_out_scores(rows: HeldOut, options: Options) -> Array:

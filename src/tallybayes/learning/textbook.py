@@ -8,10 +8,20 @@ from typing import Any
 
 from tallybayes.core.family import Family, for_columns
 from tallybayes.core.schema import Schema
-from tallybayes.core.settings import Settings
+from tallybayes.core.settings import Settings, prior_by_class
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
-from tallybayes.families import Categorical, Gaussian, Hierarchical, Multinomial, Poisson, family_of, numeric_families
+from tallybayes.families import (
+    Categorical,
+    Cyclic,
+    Gaussian,
+    Hierarchical,
+    Multinomial,
+    Ordered,
+    Poisson,
+    family_of,
+    numeric_families,
+)
 from tallybayes.learning.options import Options
 
 
@@ -33,12 +43,18 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
         "poisson": Poisson(pseudocount("poisson")),
         "multinomial": Multinomial(pseudocount("multinomial")),
         "hierarchical": Hierarchical(unseen=options.unseen),
+        "ordered": Ordered(),
+        "cyclic": Cyclic(),
     }
     for block, at in places.items():
         column = schema.columns[at[0]]
         if column.kind == "text":
             families[block] = _document(family_of(block), options.given_alpha(column.name), options.idf)
-    return Settings({name: families[name] for name in places}, options.prior, float(options.prior_alpha))
+    return Settings(
+        {name: families[name] for name in places},
+        prior_by_class(options.prior, schema.classes),
+        float(options.prior_alpha),
+    )
 
 
 def settings_of_tally(tally: Tally, options: Options) -> Settings:

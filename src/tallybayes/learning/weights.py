@@ -21,6 +21,7 @@ from tallybayes.learning.evidence import HeldOut
 PULL = 1.0  # λ: a weight that is off by one costs as much as one nat
 PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it to matter
 FEW = 2_000  # rows
+MANY_SCORES = 200_000  # rows × classes beyond which the usual λ is taken
 LEAST_ROWS = 20
 COARSE = 1_000  # rows that are enough for the first steps
 TOLERANCE = 1e-6  # nats a row: less than any noise
@@ -43,7 +44,7 @@ def learn(
 
 def best_pull(rows: HeldOut, centre: Array) -> float:
     """The λ whose weights predict held-out rows best; on many rows it makes no difference."""
-    if len(rows.codes) > FEW:
+    if len(rows.codes) > FEW or rows.terms.shape[0] * rows.terms.shape[1] > MANY_SCORES:
         return PULL
     found, start = [], centre
     for pull in PULLS:

@@ -53,6 +53,24 @@ class Loose(NamedTuple):
         return self.raw
 
 
+def file_name(message: Place | Loose) -> str | None:
+    """A name for a message in a file of its own that changes with its content; None where there is none.
+
+    The name of a file in a Maildir is unique and stays when flags are added behind its colon. Other files are known by
+    their size and the time of their last change.
+    """
+    if not isinstance(message, Place) or message.number is not None:
+        return None
+    directory, name = os.path.split(os.path.abspath(message.path))
+    if os.path.basename(directory) in ("cur", "new") and "." in name:
+        return f"maildir:{name.partition(':')[0]}"
+    try:
+        found = os.stat(message.path)
+    except OSError:
+        return None
+    return f"{message.path}:{found.st_size}:{found.st_mtime_ns}"
+
+
 def split(data: bytes) -> list[bytes]:
     """The messages of an mbox; a message alone is one, whatever it looks like.
 

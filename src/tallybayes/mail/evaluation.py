@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.core.schema import plural
-from tallybayes.mail.filter import DEFAULT, Label, Thresholds, Verdict
+from tallybayes.mail.verdicts import DEFAULT, Label, Thresholds, Verdict
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ class MailEvaluation:
     ) -> MailEvaluation:
         """Count the verdicts that follow from probabilities of spam."""
         return cls.of(*([Verdict(thresholds.label(p), p, 1) for p in part] for part in (spam, ham)))
+
+    def __add__(self, other: MailEvaluation) -> MailEvaluation:
+        """The verdicts on the messages of both."""
+        spam, ham = (
+            {label: mine[label] + theirs[label] for label in mine}
+            for mine, theirs in ((self.spam, other.spam), (self.ham, other.ham))
+        )
+        return MailEvaluation(spam, ham, self.correct + other.correct)
 
     @property
     def n_messages(self) -> int:

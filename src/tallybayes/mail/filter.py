@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,65 +23,19 @@ from tallybayes.core.summaries import Counts
 from tallybayes.core.tally import count
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.words import Counted, count_words
-from tallybayes.errors import DataError, ModelFileError, UnlearnError
+from tallybayes.errors import ModelFileError, UnlearnError
 from tallybayes.families import Clues
+from tallybayes.mail.verdicts import DEFAULT, UNDECIDED, Thresholds, Verdict
 
 CLASSES = HAM, SPAM = "ham", "spam"
-Label = Literal["ham", "spam", "unsure"]
 TOKENS = Tokens(words="lines", lower=False)
 COLUMN = Column("message", "text", Vocabulary.of([]), reason="given", lasting="given", tokens=TOKENS)
 BLOCK = block_of(COLUMN, Clues.name)
 # Clues of one message are correlated: seven nats of their sum are worth about one. Fitted where messages are many.
 TEMPERATURE = calibration.Temperature(7.0)
+SPAM_FROM, HAM_BELOW, PROMISE = "spam_from", "ham_below", "max_false_positives"  # names of what was chosen
 AT_ONCE = 2000  # messages that are tokenised at a time
-MANY = 100  # messages of each class from which the temperature is fitted
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Probabilities from which a message is spam and below which it is ham; between them it is unsure.
-
-    The default 0.9 treats a false positive as nine times as bad as a miss.
-
-    Parameters
-    ----------
-    spam : float
-        Least probability of spam.
-    ham : float
-        A message with less than this probability is ham.
-    """
-
-    spam: float = 0.9
-    ham: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.ham <= self.spam <= 1.0:
-            raise DataError(
-                f"thresholds are probabilities, that of ham not above that of spam; got {self.ham} and {self.spam}"
-            )
-
-    def label(self, probability: float) -> Label:
-        """The verdict on a message with that probability of spam."""
-        return "spam" if probability >= self.spam else "ham" if probability < self.ham else "unsure"
-
-
-DEFAULT = Thresholds()
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The verdict on a message."""
-
-    label: Label
-    probability: float  # of spam
-    known: int  # tokens of the message that the filter has learned
-
-    def __str__(self) -> str:
-        return f"{self.label} {self.probability:.4f}" + ("" if self.known else " (no known token)")
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values, for JSON."""
-        return asdict(self)
+ALIKE = 2  # clues of equal evidence that count
 
 
 @dataclass(frozen=True)
@@ -102,6 +56,7 @@ class Case:
     clues: tuple[Clue, ...]
     total: float  # log odds of spam, the sum of the clues
     temperature: float  # what the total is divided by
+    intercept: float  # what is added then
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -109,6 +64,7 @@ class Case:
             "clues": [asdict(clue) for clue in self.clues],
             "total": self.total,
             "temperature": self.temperature,
+            "intercept": self.intercept,
         }
 
 
@@ -125,7 +81,7 @@ def empty() -> Model:
     >>> [str(verdict) for verdict in classify(model, ["money", "meeting", "aardvark"])]
     ['unsure 0.6071', 'unsure 0.3929', 'unsure 0.5000 (no known token)']
     """
-    settings = Settings({BLOCK: Clues()}, prior="uniform", calibration=TEMPERATURE)
+    settings = Settings({BLOCK: Clues(alike=ALIKE)}, prior="uniform", calibration=TEMPERATURE)
     return Model(settings, count(rows((), ()), settings.families))
 
 
@@ -151,35 +107,24 @@ def learn(model: Model, documents: Sequence[str], label: str) -> Model:
 
 def unlearn(model: Model, documents: Sequence[str], label: str) -> Model:
     """The filter without these messages; tokens that occurred in no other message are gone."""
-    declared = replace(model.schema, declared=CLASSES)  # ham and spam stay, even without a message
     try:
-        return replace(model, tally=replace(model.tally, schema=declared)).unlearn(
-            rows(documents, [label] * len(documents))
-        )
+        return without(model, rows(documents, [label] * len(documents)))
     except UnlearnError:
         which = "this message was" if len(documents) == 1 else "some of these messages were"
         raise UnlearnError(f"{which} not learned as {label}, so nothing was changed") from None
 
 
-def train(ham: Sequence[str], spam: Sequence[str]) -> tuple[Model, Array]:
-    """A filter that has learned these messages, and the leave-one-out probability of spam of each: ham first.
+def without(model: Model, batch: Batch) -> Model:
+    """The filter without these rows."""
+    declared = replace(model.schema, declared=CLASSES)  # ham and spam stay, even without a message
+    left = replace(model, tally=replace(model.tally, schema=declared)).unlearn(batch)
+    return left if left.tally.class_weight.any() else replace(left, tally=empty().tally)
 
-    The temperature is fitted to these probabilities where there are enough messages of both classes.
-    """
-    return trained(rows([*ham, *spam], [HAM] * len(ham) + [SPAM] * len(spam)))
 
-
-def trained(batch: Batch) -> tuple[Model, Array]:
-    """The same from rows that are tokenised already."""
-    model = empty().learn(batch)
-    raw = replace(model, settings=replace(model.settings, calibration=None)).leave_one_out(batch)
-    assert batch.labels is not None
-    assert batch.labels.codes is not None
-    fitted: calibration.Calibration = TEMPERATURE
-    if model.tally.class_weight.min() >= MANY:
-        fitted = calibration.fit("temperature", raw, batch.labels.codes, batch.labels.weight)
-    model = replace(model, settings=replace(model.settings, calibration=fitted))
-    return model, np.exp(fitted.apply(raw))[:, 1]
+def thresholds_of(model: Model) -> Thresholds:
+    """The thresholds that were chosen when the filter was trained, or the usual ones."""
+    chosen = model.provenance.chosen
+    return DEFAULT.changed(chosen.get(SPAM_FROM), chosen.get(HAM_BELOW))
 
 
 def adopted(model: Model) -> Model:
@@ -203,12 +148,13 @@ def adopted(model: Model) -> Model:
 # ---------------------------------------------------------------------------------------------- classifying
 
 
-def classify(model: Model, documents: Sequence[str], thresholds: Thresholds = DEFAULT) -> list[Verdict]:
+def classify(model: Model, documents: Sequence[str], thresholds: Thresholds | None = None) -> list[Verdict]:
     """The verdicts on messages; a filter that knows only one class, or no token of a message, is unsure."""
+    thresholds = thresholds or thresholds_of(model)
     words = _known(model, documents)
     known = np.diff(words.start).tolist()
     if not model.tally.class_weight.all():
-        return [Verdict("unsure", 0.5, n) for n in known]
+        return [Verdict("unsure", UNDECIDED, n) for n in known]
     spam = model.posterior(Batch(model.schema, {BLOCK: Encoded([0], words)}, len(documents)))[:, 1].tolist()
     return [Verdict(thresholds.label(p) if n else "unsure", p, n) for p, n in zip(spam, known, strict=True)]
 
@@ -220,16 +166,22 @@ def _known(model: Model, documents: Sequence[str]) -> Documents:
     return _counted(documents).within(levels, TOKENS)
 
 
-def explain(model: Model, document: str, thresholds: Thresholds = DEFAULT) -> Case:
+def explain(model: Model, document: str, thresholds: Thresholds | None = None) -> Case:
     """The verdict on a message and its clues; the verdict follows from their sum."""
     words = _known(model, [document])
     parts = model.settings.families[BLOCK].contributions(model.parameters[BLOCK], words)[0]
     odds = parts[1] - parts[0]
     used = np.flatnonzero(odds)
     clues = _clues(model, used[np.argsort(-np.abs(odds[used]), kind="stable")], odds)
-    fitted = model.settings.calibration
-    temperature = fitted.temperature if isinstance(fitted, calibration.Temperature) else 1.0
-    return Case(classify(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature)
+    temperature, intercept = scale_of(model.settings.calibration)
+    return Case(classify(model, [document], thresholds)[0], tuple(clues), float(odds.sum()), temperature, intercept)
+
+
+def scale_of(fitted: Any) -> tuple[float, float]:
+    """What log odds of spam are divided by, and what is added to them then."""
+    if isinstance(fitted, calibration.Affine):
+        return fitted.temperature, fitted.intercepts[1] - fitted.intercepts[0]
+    return (fitted.temperature if isinstance(fitted, calibration.Temperature) else 1.0), 0.0
 
 
 def top(model: Model, most: int = 20) -> dict[str, tuple[Clue, ...]]:

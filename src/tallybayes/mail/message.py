@@ -7,9 +7,10 @@ opened or run. The limits bound the time that any message can take, however it w
 
 from __future__ import annotations
 
+import base64
 import email
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from email._policybase import Compat32
 from email.message import Message
@@ -37,6 +38,8 @@ LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number 
 
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
 
+# A text that is all base64, though nothing says so: bodies that lost their headers.
+BASE64 = re.compile(r"\s{0,100}(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}+(?:[A-Za-z0-9+/]{1,76}={0,2})?\s{0,100}")
 ENCODING = "content-transfer-encoding"
 HEADERS_END = re.compile(rb"\n\r?\n")
 HEADER = re.compile(r"^([!-9;-~]+):[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)\n", re.MULTILINE)
@@ -113,6 +116,9 @@ def _document(raw: bytes) -> str:
             bag.add_header(*read_as, header_text(value[:LONGEST_HEADER]))
     for part in parts(message):
         _add_part(bag, part)
+        for name, value in part.headers:  # of a message that was forwarded
+            if read_as := _read_as(name[:LONGEST_NAME]):
+                bag.add_header(*read_as, header_text(value[:LONGEST_HEADER]))
         if part.text:
             _add_text(bag, part)
     return bag.document()
@@ -241,6 +247,7 @@ class Part(NamedTuple):
     encoding: str
     file: str
     text: str
+    headers: Sequence[tuple[str, str]] = ()  # of the message that it is, where it is one
 
 
 def parts(message: Message) -> Iterator[Part]:
@@ -256,6 +263,10 @@ def parts(message: Message) -> Iterator[Part]:
             waiting.extend(p for p in reversed(inside) if isinstance(p, Message))
         described = _described(part, left)
         left -= len(described.text)
+        if described.kind.startswith("message/") and isinstance(inside, list):
+            inner = [p for p in inside if isinstance(p, Message)][:1]
+            headers = [(name, str(value)) for p in inner for name, value in islice(p.raw_items(), MOST_HEADERS)]
+            described = described._replace(headers=headers)
         yield described
 
 
@@ -344,7 +355,23 @@ def _add_part(bag: TokenBag, part: Part) -> None:
 
 def _add_text(bag: TokenBag, part: Part) -> None:
     text, links = part.text, list[str]()
+    if BASE64.fullmatch(text) and (inside := _decoded_base64(text)):
+        text = inside
+        bag.add(["encoding:undeclared-base64"])
     if part.kind == "text/html" or PAGE.match(text):
-        text, links, tags = read_html(text)
-        bag.add([f"html:{tag}" for tag in tags])
+        page = read_html(text)
+        text, links = page.text, page.links
+        bag.add([f"html:{tag}" for tag in page.tags])
+        if page.hidden:
+            bag.add_words("hidden", page.hidden)
     bag.add_text(text, links)
+
+
+def _decoded_base64(text: str) -> str:
+    """The text that lines of base64 hold; nothing where they hold something else."""
+    with suppress(ValueError):
+        data = base64.b64decode("".join(text.split()) + "===")
+        found = decoded(data)
+        printable = sum(c.isprintable() or c.isspace() for c in found[:1000])
+        return found if printable >= 0.95 * len(found[:1000]) else ""
+    return ""

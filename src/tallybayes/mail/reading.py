@@ -1,4 +1,4 @@
-"""Messages to documents, on all cores."""
+"""Messages to documents and identities, on all cores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tallybayes.core.threads import cores
 from tallybayes.mail.boxes import Loose, Note, Place
+from tallybayes.mail.identity import Identity, identify
 from tallybayes.mail.message import Reading, read
 
 if TYPE_CHECKING:
@@ -19,11 +20,18 @@ FEW = 300  # messages up to which starting other processes takes longer than rea
 CHUNK = 32  # messages that a process reads at a time
 
 
+class Known(NamedTuple):
+    """A message as it is counted, and which it is."""
+
+    identity: Identity
+    document: str
+
+
 @contextmanager
 def documents(
     messages: Sequence[Place | Loose], n_jobs: int | None = None, note: Note = lambda text: None
-) -> Iterator[Iterator[str]]:
-    """The documents of messages, in their order.
+) -> Iterator[Iterator[Known]]:
+    """The documents of messages, in their order, and which messages they are.
 
     Where there are many, other processes begin to read them at once, not only when the first is requested; they stop
     when the context ends.
@@ -38,8 +46,7 @@ def documents(
 
     Yields
     ------
-    iterator of str
-        The tokens of a message, one a line.
+    iterator of Known
     """
     n_jobs = n_jobs or cores()
     if n_jobs == 1 or len(messages) < FEW:
@@ -71,15 +78,18 @@ def _context() -> BaseContext:
     return context
 
 
-def _noted(messages: Sequence[Place | Loose], readings: Iterable[Reading], note: Note) -> Iterator[str]:
-    for message, reading in zip(messages, readings, strict=True):
+def _noted(
+    messages: Sequence[Place | Loose], readings: Iterable[tuple[Identity, Reading]], note: Note
+) -> Iterator[Known]:
+    for message, (identity, reading) in zip(messages, readings, strict=True):
         if reading.trouble:
             note(f"{message} {reading.trouble}")
-        yield reading.document
+        yield Known(identity, reading.document)
 
 
-def _read(place: Place | Loose) -> Reading:
+def _read(place: Place | Loose) -> tuple[Identity, Reading]:
     try:
-        return read(place.read())
+        raw = place.read()
+        return identify(raw), read(raw)
     except OSError as error:  # it was there when the messages were listed
-        return read(b"")._replace(trouble=f"cannot be read: {error.strerror}")
+        return identify(b""), read(b"")._replace(trouble=f"cannot be read: {error.strerror}")

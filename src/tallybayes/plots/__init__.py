@@ -9,6 +9,7 @@ Okabe and Ito, which people with colour-vision deficiency can distinguish, on li
 from tallybayes.plots._style import COLOURS
 from tallybayes.plots.boundary import decision_boundary
 from tallybayes.plots.columns import features
+from tallybayes.plots.decisions import costs, gain, precision_recall, roc
 from tallybayes.plots.learning import em_path, learning_curve
 from tallybayes.plots.nomogram import nomogram
 from tallybayes.plots.prediction import evidence, priors
@@ -17,12 +18,16 @@ from tallybayes.plots.quality import confusion, reliability
 __all__ = [
     "COLOURS",
     "confusion",
+    "costs",
     "decision_boundary",
     "em_path",
     "evidence",
     "features",
+    "gain",
     "learning_curve",
     "nomogram",
+    "precision_recall",
     "priors",
     "reliability",
+    "roc",
 ]

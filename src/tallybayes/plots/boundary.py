@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def decision_boundary(
-    model: Any, columns: tuple[str, str] | None = None, *, data: Any = None, ax: Axes | None = None
+    model: Any, columns: tuple[str, str] | None = None, X: Any = None, y: Any = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw which class is likeliest, and how likely, over two columns of numbers; all other columns are missing.
 
@@ -29,7 +29,7 @@ def decision_boundary(
     model : Model, estimator or Boundary
     columns : two column names, optional
         The two most informative numbers if not given.
-    data : Rows or (X, y), optional
+    X, y : table and labels, or labelled Rows, optional
         Rows to draw as points.
     ax : Axes, optional
 
@@ -37,7 +37,7 @@ def decision_boundary(
     -------
     Axes
     """
-    found = model if isinstance(model, Boundary) else charts.boundary(model, columns, data)
+    found = model if isinstance(model, Boundary) else charts.boundary(model, columns, X, y)
     ax = style.axes_of(ax, (5.6, 4.6))
     style.pyplot()
     from matplotlib.colors import to_rgb
@@ -56,7 +56,7 @@ def decision_boundary(
             with np.errstate(divide="ignore"):
                 ahead = np.clip(np.log(found.posterior[:, :, k]) - np.log(others), -50, 50)
             ax.contour(found.x, found.y, ahead, levels=[0.0], colors=style.ink(), linewidths=1.0)
-    rows = None if data is None else rows_with_labels(model, data)
+    rows = rows_with_labels(model, X, y)
     if rows is not None and not isinstance(model, Boundary):
         _points(ax, model_of(model), rows, found)
     if found.mean is not None and found.covariance is not None:

@@ -17,15 +17,23 @@ if TYPE_CHECKING:
 
 
 def features(
-    model: Any, data: Any = None, *, columns: Sequence[str] | None = None, most: int = 9, axes: Any = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    most: int = 9,
+    axes: Any = None,
 ) -> Any:
     """Draw the fitted distribution of each column by class, the most informative columns first.
 
     Parameters
     ----------
     model : Model, estimator or sequence of ColumnPicture
-    data : table, Rows or (X, y), optional
+    X : table or labelled Rows, optional
         Rows whose histograms are drawn behind the curves.
+    y : array-like of shape (n_samples,) or str, optional
+        Their labels, unless they are the column of the table that the model learned them from.
     columns : sequence of str, optional
         Only these columns.
     most : int
@@ -40,7 +48,7 @@ def features(
     found = (
         [p for p in model if isinstance(p, charts.ColumnPicture)]
         if isinstance(model, (list, tuple))
-        else [p for p in charts.column_pictures(model, data, columns) if p.kind != "pair"]
+        else [p for p in charts.column_pictures(model, X, y, columns) if p.kind != "pair"]
     )[:most]
     if not found:
         raise DataError("there is no column to draw")

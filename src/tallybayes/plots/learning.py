@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
+def learning_curve(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
     """Draw the performance of the model by the number of training rows, on rows that had no part in it.
 
     Parameters
     ----------
     model : Model, estimator or LearningCurve
-    data : Rows or (X, y), optional
+    X, y : table and labels, or labelled Rows, optional
         Labelled rows; not needed with a `LearningCurve`.
     ax : Axes, optional
     **options
@@ -30,7 +30,7 @@ def learning_curve(model: Any, data: Any = None, *, ax: Axes | None = None, **op
     -------
     Axes
     """
-    curve = model if isinstance(model, LearningCurve) else charts.learning_curve(model, data, **options)
+    curve = model if isinstance(model, LearningCurve) else charts.learning_curve(model, X, y, **options)
     ax = style.axes_of(ax, (5.6, 3.8))
     low, high = ([getattr(e.accuracy, side) for e in curve.evaluations] for side in ("low", "high"))
     ax.fill_between(curve.n_rows, low, high, color=style.colour(0), alpha=0.15, linewidth=0)

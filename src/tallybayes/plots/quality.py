@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def reliability(model: Any, data: Any = None, *, ax: Axes | None = None) -> Axes:
+def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Axes:
     """Draw the accuracy of predictions by their confidence; on the diagonal they are calibrated.
 
     Parameters
     ----------
     model : Evaluation, Model or estimator
-    data : Rows or (X, y), optional
+    X, y : table and labels, or labelled Rows, optional
         Labelled rows, evaluated as `evaluate` does; without them an `Evaluation`, or the stored one of the model.
     ax : Axes, optional
 
@@ -30,7 +30,7 @@ def reliability(model: Any, data: Any = None, *, ax: Axes | None = None) -> Axes
     -------
     Axes
     """
-    evaluation, ax = _evaluated(model, data), style.axes_of(ax, (4.6, 4.4))
+    evaluation, ax = _evaluated(model, X, y), style.axes_of(ax, (4.6, 4.4))
     x, y = ([getattr(b, field) for b in evaluation.reliability] for field in ("confidence", "accuracy"))
     share = np.array([b.weight for b in evaluation.reliability]) / evaluation.weight
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
@@ -43,13 +43,13 @@ def reliability(model: Any, data: Any = None, *, ax: Axes | None = None) -> Axes
     return ax
 
 
-def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None = None) -> Axes:
+def confusion(model: Any, X: Any = None, y: Any = None, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw true against predicted classes, as shares of the true class; numbers are rows.
 
     Parameters
     ----------
     model : Evaluation, Model or estimator
-    data : Rows or (X, y), optional
+    X, y : table and labels, or labelled Rows, optional
         Labelled rows, evaluated as `evaluate` does; without them an `Evaluation`, or the stored one of the model.
     most : int
         Classes to draw, the most frequent.
@@ -59,7 +59,7 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     -------
     Axes
     """
-    evaluation = _evaluated(model, data)
+    evaluation = _evaluated(model, X, y)
     kept, table, weight = evaluation.confusion_of(most)
     labels, total = [style.short(label, 14) for label in kept], weight[:, None]
     share = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
@@ -83,12 +83,12 @@ def confusion(model: Any, data: Any = None, *, most: int = 20, ax: Axes | None =
     return ax
 
 
-def _evaluated(model: Any, data: Any) -> Evaluation:
+def _evaluated(model: Any, X: Any, y: Any) -> Evaluation:
     if isinstance(model, Evaluation):
         return model
     core = model_of(model)
-    if data is not None:
-        return evaluated(core, rows_with_labels(model, data))
+    if X is not None:
+        return evaluated(core, rows_with_labels(model, X, y))
     if core.provenance.evaluation is None:
         raise DataError("pass labelled rows, or an Evaluation")
     return core.provenance.evaluation

@@ -11,7 +11,6 @@ import numpy as np
 from tallybayes.core.batch import every_nth
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
-from tallybayes.core.schema import some_of
 from tallybayes.data.atomic import replacing
 from tallybayes.errors import NotAvailableError, SettingError, UnlearnError
 from tallybayes.export.portable import Scorer
@@ -19,6 +18,8 @@ from tallybayes.inspection.charts import column_pictures, concerns
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import evaluated
 from tallybayes.inspection.explain import class_profiles
+from tallybayes.inspection.summary import settings_of
+from tallybayes.inspection.verdict import verdict
 from tallybayes.report.controls import controls
 from tallybayes.report.page import Report
 
@@ -29,15 +30,23 @@ MOST_ROWS = 50_000  # that the model is evaluated on
 
 
 def make(
-    model: Any, data: Any = None, *, title: str | None = None, target: str | None = None, method: str = "auto"
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+    target: str | None = None,
+    method: str = "auto",
 ) -> Report:
     """Make a report on a model.
 
     Parameters
     ----------
     model : Model or estimator
-    data : labelled Rows or (X, y), optional
+    X : table or labelled Rows, optional
         Rows to evaluate the model on and to draw histograms of; without them the page has the stored figures.
+    y : array-like of shape (n_samples,) or str, optional
+        Their labels, unless they are the column of the table that the model learned them from.
     title : str, optional
     target : str, optional
         Name of the column of labels.
@@ -53,17 +62,18 @@ def make(
     >>> from tallybayes import NaiveBayes, datasets
     >>> table = datasets.tennis()
     >>> play = table.pop("play")
-    >>> report = make(NaiveBayes(classical=True).fit(table, play), (table, play), title="Tennis")
+    >>> report = make(NaiveBayes(classical=True).fit(table, play), table, play, title="Tennis")
     >>> report.html().startswith("<!doctype html>"), len(report.html()) < 2_000_000
     (True, True)
     """
     if method not in ("auto", "leave-one-out", "test"):
         raise SettingError(f"method must be 'auto', 'leave-one-out' or 'test', not {method!r}")
-    rows, core = rows_with_labels(model, data), model_of(model)
+    rows, core = rows_with_labels(model, X, y), model_of(model)
     target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
     scorer, parts = _scorer(core)
+    figures = _evaluated(core, rows, method)
     return Report(
         title or (f"Predicting {target}" if target else "Naive Bayes model"),
         target,
@@ -72,20 +82,21 @@ def make(
         tuple(np.exp(core.log_prior).tolist()),
         core.schema.columns,
         pictures,
-        concerns(core, rows, pictures),
+        concerns(core, rows, pictures=pictures, evaluation=figures),
         class_profiles(core, 6),
-        _evaluated(core, rows, method),
-        _settings(core),
+        figures,
+        settings_of(core),
         core.n_parameters,
         scorer,
         None if parts is None else controls(parts, core.schema.columns, pictures),
         core.provenance.rows,
+        verdict(core, figures),
     )
 
 
-def write(model: Any, path: str | os.PathLike[str], data: Any = None, **options: Any) -> Report:
+def write(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Report:
     """Write a report to a file, whole or not at all; options are those of `make`."""
-    report = make(model, data, **options)
+    report = make(model, X, y, **options)
     with replacing(path) as temporary:
         temporary.write_text(report.html(), encoding="utf-8")
     return report
@@ -96,7 +107,7 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
     if model.n_classes < 2:
         return None, None
     try:
-        parts = Scorer.of(model, texts=True)
+        parts = Scorer.of(model, texts=True, readings=True)
     except NotAvailableError:
         return None, None
     record = parts.as_dict()
@@ -120,15 +131,3 @@ def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:
         return evaluated(model, rows, method, learned=True if rows.n_rows >= MOST_ROWS else None)
     except UnlearnError as error:
         raise UnlearnError(f"{error} (--test)") from None
-
-
-def _settings(model: Model) -> dict[str, str]:
-    settings = model.settings
-    weights = "none: every column has weight 1" if settings.weights is None else repr(settings.weights)
-    return {
-        **{f"{name} columns": repr(family) for name, family in settings.families.items()},
-        "prior": settings.prior if isinstance(settings.prior, str) else str(dict(settings.prior)),
-        "weights": weights,
-        **({"correction learned from rows": some_of(tuple(settings.offsets))} if settings.offsets else {}),
-        "calibration": "none" if settings.calibration is None else repr(settings.calibration),
-    }

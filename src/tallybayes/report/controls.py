@@ -25,10 +25,24 @@ def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[Colum
     shown = {picture.column: picture for picture in pictures if picture.kind != "pair"}
     rank = {picture.column: i for i, picture in enumerate(pictures)}
     found = [_words(bag, shown.get("words")) for bag in bags]
+    dates = {column.parent for column in columns if column.name in scorer.readings} - {None}
     for name in sorted(scorer.columns, key=lambda name: rank.get(name, len(rank))):
-        if name not in in_bags and name in known:
+        parent = known[name].parent if name in known else None
+        if parent in dates:
+            found.append(_date(parent, columns))
+            dates.remove(parent)
+        elif name not in in_bags and name in known and parent is None:
             found.append(_control(known[name], scorer, shown.get(name), required=name in whole))
     return found
+
+
+def _date(parent: str | None, columns: Sequence[Column]) -> dict[str, Any]:
+    """One box for a date, whatever parts of it are evidence."""
+    parts = [column for column in columns if column.parent == parent]
+    order = next(c.reading.date.order for c in parts if c.reading is not None and c.reading.date is not None)
+    clock = any(c.reading is not None and c.reading.date is not None and c.reading.date.part == "hour" for c in parts)
+    kind = "time" if order == "hms" else "datetime-local" if clock else "date"
+    return {"is": "date", "column": parent, "input": kind, "parts": [column.name for column in parts]}
 
 
 def _words(bag: Bag, picture: ColumnPicture | None) -> dict[str, Any]:

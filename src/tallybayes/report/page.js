@@ -125,7 +125,7 @@
     // -------------------------------------------------------------------------------- controls
 
     function widget(control, id) {
-      const kind = { number, words, text, levels }[control.is];
+      const kind = { number, words, text, levels, date }[control.is];
       const made = kind(control, id);
       const evidence = make("div", { class: "odds-bar", "aria-hidden": "true" });
       const label = make("label", { for: id }, control.column);
@@ -161,6 +161,18 @@
         spell: String,
         typical: (k) => control.typical[k],
         start: () => (control.required ? control.typical[0] : undefined),
+      };
+    }
+
+    function date(control, id) {
+      const input = make("input", { type: control.input, id });
+      input.addEventListener("input", () => set(control.column, input.value === "" ? undefined : input.value));
+      return {
+        parts: [input],
+        show(value) {
+          if (document.activeElement !== input) input.value = value === undefined ? "" : value;
+        },
+        parse: (text) => (text === "" ? undefined : text), spell: String, typical: () => undefined, start: () => undefined,
       };
     }
 
@@ -301,7 +313,7 @@
       const alone = new Map();
       for (const { columns, odds: x } of odds) if (columns.length === 1) alone.set(columns[0], x);
       for (const each of shown) {
-        const x = alone.get(each.control.column) || 0;
+        const x = (each.control.parts || [each.control.column]).reduce((sum, name) => sum + (alone.get(name) || 0), 0);
         each.evidence.replaceChildren(bar(x / largest, "odds"));
         if (each.mark) each.mark(a, b);
       }

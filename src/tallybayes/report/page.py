@@ -18,6 +18,7 @@ from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.schema import Column, Level, amount, plural
 from tallybayes.inspection.charts import ColumnPicture, Concern
 from tallybayes.inspection.explain import ProfileEntry
+from tallybayes.inspection.verdict import Verdict
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300
@@ -50,6 +51,8 @@ class Report:
         The parameters and the controls of the what-if form, as plain values.
     n_learned : int, optional
         Number of rows that the model has learned.
+    verdict : Verdict, optional
+        How good it is, in one sentence.
     """
 
     title: str
@@ -67,6 +70,7 @@ class Report:
     scorer: Any = None
     controls: Any = None
     n_learned: int | None = None
+    verdict: Verdict | None = None
 
     def __repr__(self) -> str:
         n_columns = sum(not column.is_derived for column in self.columns)
@@ -76,6 +80,7 @@ class Report:
         """The report as plain values, for JSON, without the what-if form."""
         return {
             "title": self.title,
+            "verdict": None if self.verdict is None else self.verdict.as_dict(),
             "target": self.target,
             "classes": [
                 {"class": label, "rows": weight, "prior": p}
@@ -157,7 +162,8 @@ def _lead(report: Report) -> str:
     names = [escape(str(label)) for label in report.classes]
     few = f"{', '.join(names[:-1])} or {names[-1]}" if 1 < len(names) <= 6 else plural(len(names), "class")
     what = escape(report.target) if report.target else "the class"
-    return f"Trained on {rows} and {plural(used, 'column')} to predict {what}: {few}."
+    verdict = "" if report.verdict is None else f" {escape(report.verdict.text)}"
+    return f"Trained on {rows} and {plural(used, 'column')} to predict {what}: {few}.{verdict}"
 
 
 def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:

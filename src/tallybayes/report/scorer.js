@@ -67,6 +67,95 @@ const tallybayes = (() => {
 
   const bytes = (text) => new TextEncoder().encode(text).length;
 
+  // Of `tallybayes.core.spelling`: scripts without blanks between words; characters that are left out.
+  const UNSPACED = new RegExp(
+    "[" +
+      "\\u0E01-\\u0E3A\\u0E40-\\u0E4E\\u0E81-\\u0EBD\\u0EC0-\\u0ECE\\u0EDC-\\u0EDF\\u1000-\\u103F\\u1050-\\u108F" +
+      "\\u109A-\\u109D\\u1780-\\u17D3\\u17D7\\u17DC-\\u17DD\\u1950-\\u1974\\u1980-\\u19C9\\u1A20-\\u1A7C" +
+      "\\u1B00-\\u1B4C\\u3005-\\u3007\\u3021-\\u3029\\u3038-\\u303B\\u3041-\\u3096\\u3099-\\u309A\\u309D-\\u309F" +
+      "\\u30A1-\\u30FA\\u30FC-\\u30FF\\u3105-\\u312F\\u31A0-\\u31BF\\u31F0-\\u31FF\\u3400-\\u4DBF\\u4E00-\\u9FFF" +
+      "\\uA000-\\uA48C\\uA980-\\uA9C0\\uA9E0-\\uA9EF\\uA9FA-\\uA9FE\\uAA60-\\uAA76\\uAA7A-\\uAADD\\uF900-\\uFAFF" +
+      "\\u{16FE0}-\\u{18D08}\\u{1B000}-\\u{1B2FB}\\u{20000}-\\u{3FFFD}" +
+      "]",
+    "u",
+  );
+  const HIDDEN = new RegExp(
+    "[" +
+      "\\u00AD\\u034F\\u0591-\\u05BD\\u05BF\\u05C1-\\u05C2\\u05C4-\\u05C5\\u05C7\\u0600-\\u0605\\u0610-\\u061A" +
+      "\\u061C\\u0640\\u064B-\\u0652\\u0656-\\u065F\\u0670\\u06D6-\\u06DD\\u06DF-\\u06E4\\u06E7-\\u06E8" +
+      "\\u06EA-\\u06ED\\u070F\\u08CA-\\u08FF\\u180B-\\u180F\\u200C-\\u200F\\u202A-\\u202E\\u2060-\\u206F" +
+      "\\uFE00-\\uFE0F\\uFEFF\\uFFF9-\\uFFFB\\u{1F3FB}-\\u{1F3FF}\\u{E0000}-\\u{E01EF}" +
+      "]",
+    "u",
+  );
+  const SIGN = /[\p{P}\p{S}]/u;
+  const ALONE = /[\p{So}\p{Sc}]/u; // signs that form no runs
+  const EMOTICON = /^[:;=][-'^]?(?:[)(\]\[}{|*]|[DdPpOo/\\](?![\p{L}\p{N}_/\\]))/u;
+  const [MOST_SIGNS, LEAST_GRAM, MOST_GRAM] = [3, 2, 4];
+
+  function spelled(text, lower) {
+    const parts = (c) => {
+      if (HIDDEN.test(c)) return "";
+      const plain = c.normalize("NFKD");
+      return lower ? [...plain].map(folded).join("").normalize("NFKD") : plain;
+    };
+    return [...text].map(parts).join("").normalize("NFC");
+  }
+
+  function kindOf(c) {
+    if (UNSPACED.test(c)) return "unspaced";
+    if (WORD.test(c)) return "word";
+    if (c === "\uFFFD") return "blank";
+    if (MARK.test(c)) return "mark";
+    return SIGN.test(c) ? "sign" : "blank";
+  }
+
+  // The words, signs and unspaced runs of a text, each with its kind.
+  function pieces(text, by) {
+    const [found, letters] = [[], [...spelled(text, by.lower)]];
+    const joins = (i) => (letters[i] === "'" || letters[i] === "’") && i + 1 < letters.length && kindOf(letters[i + 1]) === "word";
+    const emoticon = (i) => (EMOTICON.exec(letters.slice(i, i + 4).join("")) || [""])[0];
+    for (let i = 0, j; i < letters.length; i = j) {
+      const kind = kindOf(letters[i]);
+      j = i + 1;
+      if (kind === "word") {
+        while (j < letters.length && (["word", "mark"].includes(kindOf(letters[j])) || joins(j))) j++;
+        const word = letters.slice(i, j).join("").replaceAll("’", "'");
+        if (bytes(word) <= LONGEST) found.push([word, kind]);
+      } else if (kind === "unspaced") {
+        while (j < letters.length && ["unspaced", "mark"].includes(kindOf(letters[j]))) j++;
+        found.push([letters.slice(i, j).join(""), kind]);
+      } else if (kind === "sign") {
+        const smile = emoticon(i);
+        if (smile !== "") j = i + smile.length;
+        else if (!ALONE.test(letters[i])) while (letters[j] === letters[i] && emoticon(j) === "") j++;
+        found.push([smile !== "" ? smile : letters.slice(i, Math.min(j, i + MOST_SIGNS)).join(""), kind]);
+      }
+    }
+    return found;
+  }
+
+  // The words and signs of a text; where words have no blanks between them, runs of characters. Only words form phrases.
+  function parted(text, by) {
+    if (by.words !== "text" || by.characters !== null) {
+      const all = by.words === "text" ? pieces(text, by).map(([piece]) => piece) : wordsOf(text, by);
+      return { words: all, others: [] };
+    }
+    const [words, others] = [[], []];
+    for (const [piece, kind] of pieces(text, by)) {
+      if (kind === "word") words.push(piece);
+      else if (kind === "sign") {
+        if (by.ngrams[0] === 1) others.push(piece);
+      } else {
+        const letters = [...piece];
+        const most = Math.min(MOST_GRAM, letters.length);
+        for (let n = Math.min(LEAST_GRAM, letters.length); n <= most; n++)
+          for (let i = 0; i + n <= letters.length; i++) others.push(letters.slice(i, i + n).join(""));
+      }
+    }
+    return { words, others };
+  }
+
   // The words of a text, as `tallybayes.core.tokens.Tokens` splits them.
   function wordsOf(text, by) {
     const fold = by.lower ? folded : (c) => c;
@@ -103,8 +192,12 @@ const tallybayes = (() => {
   function counted(text, by) {
     const counts = new Map();
     const add = (token) => counts.set(token, (counts.get(token) || 0) + 1);
-    const stop = new Set(by.lower ? by.stop_words.map((w) => [...w].map(folded).join("")) : by.stop_words);
-    const words = wordsOf(text, by).filter((word) => !stop.has(word));
+    const fold = (w) => (by.words === "text" ? spelled(w, by.lower).replaceAll("’", "'") : by.lower ? [...w].map(folded).join("") : w);
+    const stop = new Set(by.stop_words.map(fold));
+    const known = (token) => !stop.has(token);
+    const parts = parted(text, by);
+    const words = parts.words.filter(known);
+    parts.others.filter(known).forEach(add);
     if (by.characters === null) {
       const [least, most] = by.ngrams;
       words.forEach((_, i) => {
@@ -273,6 +366,71 @@ const tallybayes = (() => {
     },
   };
 
+  // ---------------------------------------------------------------------------------------- columns read from others
+
+  const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const TIME = "([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\\.[0-9]{1,9})?))?\\s*([AaPp][Mm])?";
+  const DATE = "([0-9]{1,4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,4})";
+  const ZONE = "(Z|z|UTC|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2})?";
+  const WHEN = new RegExp(`^\\s*${DATE}(?:[Tt\\s]\\s*${TIME})?\\s*${ZONE}\\s*$`);
+  const CLOCK = new RegExp(`^\\s*${TIME}\\s*$`);
+  const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+
+  // Milliseconds since midnight; null where there is no such time.
+  function clockOf([hour, minute, second, half]) {
+    if (hour === undefined) return 0;
+    let [h, m, s] = [Number(hour), Number(minute), Number(second || 0)];
+    if (h > 23 || m > 59 || s >= 60 || (half && !(h >= 1 && h <= 12))) return null;
+    if (half) h = (h % 12) + (half.toLowerCase() === "pm" ? 12 : 0);
+    return (h * 60 + m) * 60000 + s * 1000;
+  }
+
+  // Milliseconds since 1970; null where a value is no date.
+  function when(value, order) {
+    if (typeof value === "number") return value * 1000; // seconds since 1970
+    const found = (order === "hms" ? CLOCK : WHEN).exec(String(value));
+    if (found === null) return null;
+    if (order === "hms") return clockOf(found.slice(1, 5));
+    const fields = {};
+    [...(found[1].length === 4 || order === "" ? "ymd" : order)].forEach((field, i) => (fields[field] = found[1 + i]));
+    if (fields.d.length > 2 || fields.m.length > 2 || ![2, 4].includes(fields.y.length)) return null;
+    let [y, m, d] = [Number(fields.y), Number(fields.m), Number(fields.d)];
+    if (fields.y.length === 2) y += y >= 69 ? 1900 : 2000;
+    const day = new Date(0);
+    day.setUTCFullYear(y, m - 1, d);
+    const clock = clockOf(found.slice(4, 8));
+    if (clock === null || day.getUTCMonth() !== m - 1 || day.getUTCDate() !== d) return null;
+    const zone = /^([+-])([0-9]{2}):?([0-9]{2})?$/.exec(found[8] || "");
+    const ahead = zone === null ? 0 : (zone[1] === "+" ? 1 : -1) * (Number(zone[2]) * 60 + Number(zone[3] || 0));
+    return day.getTime() + clock - ahead * 60000;
+  }
+
+  function partOf(time, by) {
+    const [day, low, high] = [new Date(time), by.low === null ? -Infinity : by.low, by.high === null ? Infinity : by.high];
+    const within = (x) => Math.min(Math.max(x, low), high);
+    return {
+      year: () => within(day.getUTCFullYear()),
+      month: () => MONTHS[day.getUTCMonth()],
+      day: () => day.getUTCDate(),
+      weekday: () => WEEKDAYS[day.getUTCDay()],
+      hour: () => day.getUTCHours(),
+      days: () => within(time / 86400000) - (by.low === null ? 0 : by.low),
+    }[by.part]();
+  }
+
+  function readFrom(row, by) {
+    const value = row[by.source];
+    if (isMissing(value) || by.missing.some((word) => word === value || String(word) === String(value))) return undefined;
+    if (by.date !== null) {
+      const time = when(value, by.date.order);
+      return time === null || Number.isNaN(time) ? undefined : partOf(time, by.date);
+    }
+    if (by.number === null || typeof value !== "string") return value;
+    const text = by.number.replaced.reduce((left, [old, put]) => left.split(old).join(put), value).trim();
+    return NUMBER.test(text) ? Number(text) : undefined;
+  }
+
   function logSoftmax(scores) {
     const top = Math.max(...scores);
     const total = Math.log(scores.reduce((sum, s) => sum + Math.exp(s - top), 0));
@@ -316,7 +474,10 @@ const tallybayes = (() => {
     const prior = numbers(record.prior);
     const fallback = numbers(record.fallback);
     const terms = record.terms.map((term) => ({ columns: columnsOf(term), evaluate: TERMS[term.is](term) }));
-    function score(row) {
+    const readings = Object.entries(record.readings || {});
+    function score(given) {
+      const row = readings.length ? Object.assign(Object.create(null), given) : given;
+      for (const [name, by] of readings) row[name] = readFrom(given, by);
       const scores = prior.slice();
       const added = terms.map(({ columns, evaluate }) => {
         const evidence = evaluate(row);

@@ -39,7 +39,9 @@ def _body(more: dict[str, Any], csv: bool = False) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-BODY = _body({}, csv=True)
+SHARE = {"type": ["number", "null"], "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+ASKED = {"coverage": {**SHARE, "description": "prediction sets of which this share holds the right class"}}
+BODY = _body(ASKED, csv=True)
 COMPARED = _body({"against": {**CELL, "description": "the class to compare with; null: the next likeliest"}})
 LABELLED = _body(LABELS)
 CSV: dict[int | str, Any] = {200: {"content": {"application/json": {}, "text/csv": {}}}}

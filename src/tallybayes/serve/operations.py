@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.core.conformal import PredictionSets
 from tallybayes.core.merging import new_classes
 from tallybayes.core.model import Model
 from tallybayes.errors import DataError, TallybayesError, UnlearnError, unlearning
 from tallybayes.inspection.evaluate import are_learned, evaluated
 from tallybayes.inspection.explain import explain, steps
+from tallybayes.inspection.overview import overview
 from tallybayes.inspection.predictions import predict_file
 from tallybayes.inspection.receipts import Receipt
+from tallybayes.inspection.sets import thresholds
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
 from tallybayes.serve.store import Entry
 
@@ -35,11 +38,12 @@ def summary(entry: Entry) -> dict[str, Any]:
 
 
 def described(entry: Entry) -> dict[str, Any]:
-    """The summary of a model, what was measured when it was learned, and its columns."""
+    """The summary of a model, what was measured when it was learned, a verdict, warnings and its columns."""
     model = entry.current().model
     stored = model.provenance.evaluation
     figures = {"n_learned": model.provenance.rows, "evaluation": None if stored is None else stored.as_dict()}
-    return {**summary(entry), **figures, "columns": columns(model)}
+    glance = {} if model.schema.is_numbered else overview(model).as_dict()
+    return {**summary(entry), **figures, **glance, "columns": columns(model)}
 
 
 def columns(model: Model) -> list[dict[str, Any]]:
@@ -58,18 +62,23 @@ def columns(model: Model) -> list[dict[str, Any]]:
 
 def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
     """The likeliest class and the probabilities, of one row or of many."""
-    table, single = table_of(model, body, max_rows)
+    table, single = table_of(model, body, max_rows, ("coverage",))
+    coverage = body.get("coverage")
+    least = None if coverage is None else thresholds(model, coverage)
     batch, classes = batch_of(model, table), model.schema.classes
     posterior, unseen = model.posterior(batch), batch.unseen()
     warned = {"warnings": unseen} if unseen else {}
     best = posterior.argmax(axis=1).tolist()
+    sets = None if least is None else [list(s) for s in PredictionSets.of(posterior, classes, least, allow_empty=True)]
     if single:
         probabilities = dict(zip(map(str, classes), posterior[0].tolist(), strict=True))
-        return {"prediction": classes[best[0]], "probabilities": probabilities, **warned}
+        one = {} if sets is None else {"set": sets[0]}
+        return {"prediction": classes[best[0]], "probabilities": probabilities, **one, **warned}
     return {
         "classes": list(classes),
         "predictions": [classes[k] for k in best],
         "probabilities": np.ascontiguousarray(posterior),
+        **({} if sets is None else {"sets": sets}),
         **warned,
     }
 
@@ -92,7 +101,8 @@ def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[b
 def explanation(model: Model, body: Any) -> dict[str, Any]:
     """The evidence for the prediction of one row, and the calculation step by step."""
     table, _ = table_of(model, body, 1, ("against",))
-    batch, values = batch_of(model, table), table.row(0)
+    batch = batch_of(model, table)
+    values = batch.table.row(0)
     against = body.get("against")
     if against is not None and not isinstance(against, (str, int, float, bool)):
         raise DataError("'against' must be a class")

@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 
 from tallybayes import __version__
 from tallybayes.core import calibration
+from tallybayes.core.conformal import Conformity, Quantiles, SetFigures
 from tallybayes.core.evaluation import Bin, CalibrationReport, Evaluation, Interval
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.provenance import Provenance, Steps
+from tallybayes.core.ranking import Ranking
+from tallybayes.core.readings import DatePart, NumberText, Reading
 from tallybayes.core.scatter import Scatter
 from tallybayes.core.schema import Column, NumberedColumns, Schema, amount, plural
 from tallybayes.core.settings import EvidenceWeights, Settings, WordWeights
@@ -57,10 +60,10 @@ RECORDS: dict[str, type] = {
     for cls in (
         *(Model, Provenance, Lineage, Steps, Settings, EvidenceWeights, WordWeights, Offset, EM, legacy.Plan),
         *(Tally, Block, Counts, Moments, Spiked, Scatter),
-        *(Schema, Column, NumberedColumns, Tokens, Vocabulary),
+        *(Schema, Column, NumberedColumns, Tokens, Vocabulary, Reading, NumberText, DatePart),
         *FAMILIES.values(),
-        *(calibration.Temperature, calibration.Isotonic, calibration.Curve),
-        *(Evaluation, Interval, Bin, CalibrationReport, Receipt),
+        *(calibration.Temperature, calibration.Affine, calibration.Isotonic, calibration.Curve),
+        *(Evaluation, Interval, Bin, Conformity, Quantiles, SetFigures, Ranking, CalibrationReport, Receipt),
     )
 }
 

@@ -51,7 +51,6 @@ def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
         named="feature_names_in_" in fitted,
         steps=steps if fitted.get("_guessed") else None,
         notes=() if plan is None else plan.notes,
-        importance={} if plan is None else plan.lost,
     )
     return replace(model, provenance=provenance)
 

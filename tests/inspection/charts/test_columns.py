@@ -21,8 +21,8 @@ NUMBERS = {
 }
 
 
-def picture(model: object, column: str, data: object = None) -> object:
-    return next(p for p in column_pictures(model, data) if p.column == column)
+def picture(model: object, column: str, X: object = None, y: object = None) -> object:
+    return next(p for p in column_pictures(model, X, y) if p.column == column)
 
 
 @pytest.mark.parametrize("numeric", list(numeric_families()))
@@ -82,7 +82,7 @@ def test_many_levels_are_put_together() -> None:
 
 def test_rows_give_histograms_by_class() -> None:
     model = NaiveBayes(classical=True).fit(NUMBERS, LABELS)
-    edges, height = picture(model, "far", (NUMBERS, LABELS)).shape.histogram
+    edges, height = picture(model, "far", NUMBERS, LABELS).shape.histogram
     inside = (NUMBERS["far"][:200] >= edges[0]) & (NUMBERS["far"][:200] <= edges[-1])
     assert (height[0] * np.diff(edges)).sum() == pytest.approx(inside.mean())
     assert inside.mean() > 0.95
@@ -92,7 +92,7 @@ def test_rows_give_histograms_by_class() -> None:
 def test_curves_beside_rows_begin_where_the_numbers_can(numeric: str) -> None:
     columns = {"wait": RNG.exponential(np.repeat([1.0, 2.0], 200))}
     model = NaiveBayes(numeric=numeric, weights=None, max_pairs=0).fit(columns, LABELS)
-    shape = picture(model, "wait", (columns, LABELS)).shape
+    shape = picture(model, "wait", columns, LABELS).shape
     assert shape.points[0] >= 0
     assert np.isfinite(shape.density).all()
 
@@ -142,7 +142,7 @@ def test_yes_and_no() -> None:
 def test_arrays_and_discriminants() -> None:
     X = np.column_stack(list(NUMBERS.values()))
     for model in (GaussianNB().fit(X, LABELS), GaussianDiscriminant().fit(X, LABELS)):
-        found = column_pictures(model, (X, LABELS))
+        found = column_pictures(model, X, LABELS)
         assert [each.column for each in found] == ["x1", "x0", "x2"]
 
 
@@ -168,7 +168,7 @@ def test_records_are_plain() -> None:
     penguins = datasets.penguins()
     species = penguins.pop("species")
     model = NaiveBayes().fit(penguins, species)
-    for each in column_pictures(model, (penguins, species)):
+    for each in column_pictures(model, penguins, species):
         assert json.loads(json.dumps(each.as_dict()))["column"] == each.column
         assert each.column in str(each)
 

@@ -86,7 +86,7 @@ def test_a_learning_curve_is_that_of_models_fitted_to_so_many_rows() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(200, 3)) + np.repeat([[0.0], [1.5]], 100, axis=0), np.repeat(["a", "b"], 100)
     model = GaussianNB().fit(X, y)
-    curve = learning_curve(model, (X, y), sizes=[20, 80, 160], seed=3)
+    curve = learning_curve(model, X, y, sizes=[20, 80, 160], seed=3)
     order = np.random.default_rng(3).permutation(200)
     held, order = np.sort(order[:40]), order[40:]
     for n, evaluation in zip(curve.n_rows, curve.evaluations, strict=True):
@@ -97,7 +97,7 @@ def test_a_learning_curve_is_that_of_models_fitted_to_so_many_rows() -> None:
     assert "evaluated on 40 held-out rows" in str(curve)
     assert json.loads(json.dumps(curve.as_dict()))["n_rows"] == [20, 80, 160]
     with pytest.raises(SettingError, match="sizes must lie between"):
-        learning_curve(model, (X, y), sizes=[0, 10])
+        learning_curve(model, X, y, sizes=[0, 10])
     with pytest.raises(DataError, match="labelled rows"):
         learning_curve(model, X)
 
@@ -105,7 +105,7 @@ def test_a_learning_curve_is_that_of_models_fitted_to_so_many_rows() -> None:
 def test_a_model_with_choices_is_learned_anew_at_every_size() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(150, 6)) + np.repeat([[0.0], [1.0]], 75, axis=0), np.repeat(["a", "b"], 75)
-    curve = learning_curve(NaiveBayes(max_pairs=0).fit(X, y), (X, y), sizes=[20, 60], seed=3)
+    curve = learning_curve(NaiveBayes(max_pairs=0).fit(X, y), X, y, sizes=[20, 60], seed=3)
     order = np.random.default_rng(3).permutation(150)
     held, order = np.sort(order[:30]), order[30:]
     for n, evaluation in zip(curve.n_rows, curve.evaluations, strict=True):
@@ -116,7 +116,7 @@ def test_a_model_with_choices_is_learned_anew_at_every_size() -> None:
 
 def test_mixed_tables_have_learning_curves(penguins: tuple) -> None:
     model, table, species = penguins
-    curve = learning_curve(model, (table, species))
+    curve = learning_curve(model, table, species)
     assert curve.n_rows[0] == 10
     assert curve.accuracy[-1] > 0.9
 
@@ -147,7 +147,7 @@ def test_discriminants_have_lines_and_tilted_ellipses() -> None:
 
 def test_a_boundary_of_a_mixed_table(penguins: tuple) -> None:
     model, table, species = penguins
-    found = boundary(model, ("bill_length_mm", "bill_depth_mm"), (table, species), points=20)
+    found = boundary(model, ("bill_length_mm", "bill_depth_mm"), table, species, points=20)
     assert found.posterior.shape == (20, 20, 3)
     assert "A Adelie" in str(found)
     assert json.loads(json.dumps(found.as_dict()))["columns"] == ["bill_length_mm", "bill_depth_mm"]
@@ -171,7 +171,7 @@ def test_concerns_name_what_is_wrong() -> None:
     y = np.repeat(["no", "yes"], 500)
     once = rng.normal(size=1000)
     table = {"once": once, "again": once + 0.05 * rng.normal(size=1000), "free": rng.normal(size=1000), "answer": y}
-    found = concerns(NaiveBayes(classical=True).fit(table, y), (table, y))
+    found = concerns(NaiveBayes(classical=True).fit(table, y), table, y)
     assert [(c.kind, set(c.columns)) for c in found] == [("leak", {"answer"}), ("dependent", {"once", "again"})]
     assert "counted twice" in found[1].text
     assert json.loads(json.dumps([c.as_dict() for c in found]))
@@ -181,4 +181,4 @@ def test_nothing_is_wrong_with_independent_columns() -> None:
     rng = np.random.default_rng(0)
     table = {f"c{j}": rng.normal(size=300) for j in range(5)} | {"d": rng.choice(list("abc"), 300)}
     y = rng.choice(["no", "yes"], 300)
-    assert concerns(NaiveBayes(classical=True).fit(table, y), (table, y)) == ()
+    assert concerns(NaiveBayes(classical=True).fit(table, y), table, y) == ()

@@ -18,6 +18,7 @@ from tallybayes.data.engines.sums import VALUE, grouped, level_sums, moments_of,
 from tallybayes.data.engines.survey import centres
 from tallybayes.data.engines.table import Lazy
 from tallybayes.data.survey import Seen
+from tallybayes.data.truths import MEANING, known_level
 from tallybayes.errors import DataError, NotAvailableError
 
 
@@ -181,7 +182,7 @@ class Counter:
         """Weights (K, cells) from rows (label, key, …, weight); a key is a bin, or a level of a column."""
         out = np.zeros((len(self.classes), column.n_cells))
         place = {k: i for i, k in enumerate(self.classes)}
-        codes = [None if key is None else {level: i for i, level in enumerate(key.levels or ())} for key in keys]
+        codes = [None if key is None else _codes(key) for key in keys]
         n_right = 1 if column.parts is None else column.parts[1].n_cells
         for label, *cells, total in rows:
             at = [cell if code is None else code.get(cell) for cell, code in zip(cells, codes, strict=True)]
@@ -191,3 +192,10 @@ class Counter:
         if column.parts is None and column.levels and column.levels[-1] is None:  # what has no value is a level
             out[:, -1] = self.class_weight - out[:, :-1].sum(axis=1)
         return out
+
+
+def _codes(column: Column) -> dict[Any, int]:
+    """The code of each level, and of true and false however an engine writes them."""
+    codes = {level: i for i, level in enumerate(column.levels or ())}
+    others = {word: known_level(word, column.levels or ()) for word in (*MEANING, True, False)}
+    return {**{word: codes[level] for word, level in others.items() if level in codes}, **codes}

@@ -71,7 +71,7 @@ def ranges_of(lazy: Lazy, columns: Mapping[str, nw.Expr]) -> dict[str, tuple[flo
 def sums_of(
     lazy: Lazy, columns: Mapping[str, tuple[nw.Expr, float]], target: str, weight: str | None, only: Level | None = None
 ) -> dict[Level | None, tuple[float, dict[str, Array]]]:
-    """For each label the weight, and of each expression Σ w, Σ w·(x − c), Σ w·(x − c)², min and max; c is given.
+    """For each label the weight, and of each expression Σ w, Σ w·(x − c), Σ w·(x − c)², min x and max x; c is given.
 
     Rows of weight zero are no rows.
     """
@@ -85,7 +85,7 @@ def sums_of(
             found = {name: 0.0 if cell is None else cell for name, cell in zip(question.names, row, strict=True)}
             label, total = row[0], float(found[WEIGHT])
             one = "{}_1" if weight is not None else "{}"
-            fields = ("{}_0", one, "{}_2", "{}_low", "{}_high")
+            fields = ("{}_0", one, "{}_2", "{}_x_low", "{}_x_high")
             by_name = {name: np.array([float(found[field.format(name)]) for field in fields]) for name in some}
             result[label] = total, {**result.get(label, (0.0, {}))[1], **by_name}
     return result
@@ -99,18 +99,21 @@ def _question(
     if only is not None:
         conditions.append(nw.col(LABEL) == nw.lit(only))  # type: ignore[arg-type]
     shifted = ((x - nw.lit(centre)).alias(name) for name, (x, centre) in columns.items())
-    chosen = [*_labels(lazy, target, weight), *shifted]
+    # The ends as they are, since rows are drawn by their place between them.
+    ends = [f"{name}_x" for name in names]
+    plain = (x.alias(end) for end, (x, _) in zip(ends, columns.values(), strict=True))
+    chosen = [*_labels(lazy, target, weight), *shifted, *plain]
     if weight is None:
         squares = [(nw.col(name) * nw.col(name)).alias(f"{name}_2") for name in names]
         sums = [WEIGHT, *names, *(f"{name}_2" for name in names)]
-        return Question(chosen, [LABEL], sums, names, names, conditions, squares)
+        return Question(chosen, [LABEL], sums, names, ends, conditions, squares)
     parts = []
     for name in names:
         x = nw.col(name)
         known = nw.when(~x.is_null()).then(w)
         parts += [known.alias(f"{name}_0"), (w * x).alias(f"{name}_1"), (w * x * x).alias(f"{name}_2")]
     sums = [WEIGHT, *(f"{name}_{power}" for name in names for power in (0, 1, 2))]
-    return Question(chosen, [LABEL], sums, (), names, conditions, parts)
+    return Question(chosen, [LABEL], sums, (), ends, conditions, parts)
 
 
 def moments_of(
@@ -151,6 +154,6 @@ def centred(
         step = part[1] / part[0]
         mean[k], m2[k] = mean[k] + step, part[2] - part[0] * step**2
     same = known & (low == high)  # what does not vary does so exactly
-    mean, m2 = np.where(same, low + centre, mean), np.where(same, 0.0, m2)
-    ends = (float(low[known].min()) + centre, float(high[known].max()) + centre) if known.any() else (0.0, 0.0)
+    mean, m2 = np.where(same, low, mean), np.where(same, 0.0, m2)
+    ends = (float(low[known].min()), float(high[known].max())) if known.any() else (0.0, 0.0)
     return Seen(total, np.where(known, mean, 0.0), m2, *ends, {})

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 
+from tallybayes.core.readings import Reading
+from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
 from tallybayes.data.files import BATCH
 from tallybayes.data.labels import is_missing
+from tallybayes.data.reading import Measure, expressions, measured_sql
+from tallybayes.data.sql import quoted
 from tallybayes.data.survey import Seen
 from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
@@ -35,6 +39,7 @@ class Lazy:
     """A table in an engine, and what its columns hold."""
 
     frame: nw.LazyFrame[Any]
+    renamed: Mapping[str, str] = field(default_factory=dict)  # columns that have another name in the frame
 
     format = "lazy"
     whole = True
@@ -42,7 +47,16 @@ class Lazy:
     @classmethod
     def of(cls, data: Any) -> Lazy:
         """The table, whatever the engine."""
-        return data if isinstance(data, Lazy) else cls(nw.from_native(data))
+        return data if isinstance(data, Lazy) else cls(nw.from_native(data))._with_plain_names()
+
+    def _with_plain_names(self) -> Lazy:
+        """The same table; to Spark a dot or a backtick in a name is syntax, so such columns get other names there."""
+        names = self.frame.collect_schema().names() if self.is_spark else []
+        renamed = {name: f"tb_column_{place}" for place, name in enumerate(names) if "." in name or "`" in name}
+        if not renamed:
+            return self
+        native = nw.to_native(self.frame).toDF(*(renamed.get(name, name) for name in names))
+        return Lazy(nw.from_native(native), renamed)
 
     @property
     def engine(self) -> str:
@@ -58,7 +72,8 @@ class Lazy:
     def schema(self) -> dict[str, Any]:
         """Narwhals' type of each column."""
         with self.errors():
-            return dict(self.frame.collect_schema())
+            names = {there: name for name, there in self.renamed.items()}
+            return {names.get(name, name): kind for name, kind in self.frame.collect_schema().items()}
 
     @property
     def types(self) -> dict[str, str]:
@@ -105,6 +120,13 @@ class Lazy:
                 found = question(self.frame).collect()
             return [tuple(None if is_missing(cell) else cell for cell in row) for row in found.iter_rows()]
 
+    def column(self, name: str) -> nw.Expr:
+        """A column as it is."""
+        return nw.col(self.renamed.get(name, name))
+
+    def _chosen(self, names: Sequence[str]) -> list[nw.Expr]:
+        return [self.column(name).alias(name) for name in dict.fromkeys(names)]
+
     def lit(self, number: float) -> nw.Expr:
         """A number that is a float: to PostgreSQL 1.0 is a decimal, whatever Ibis thinks of it."""
         return nw.lit(str(number)).cast(nw.Float64) if self.engine == "ibis" else nw.lit(number)
@@ -115,7 +137,7 @@ class Lazy:
 
     def number(self, name: str) -> nw.Expr:
         """A column as floats; NaN is a missing value."""
-        column = nw.col(name)
+        column = self.column(name)
         if self.schema[name] == nw.Boolean and self.engine == "ibis":  # PostgreSQL does not cast true to one
             column = nw.when(~column.is_null()).then(self.flag(column))
         x = column.cast(nw.Float64)
@@ -130,8 +152,8 @@ class Lazy:
         """A column as levels or labels: text, numbers, true or false."""
         storage = self.storage(name)
         if storage == "text":
-            return nw.col(name) if self.schema[name] == nw.String else nw.col(name).cast(nw.String)
-        return self.number(name) if storage == "number" else nw.col(name)
+            return self.column(name) if self.schema[name] == nw.String else self.column(name).cast(nw.String)
+        return self.number(name) if storage == "number" else self.column(name)
 
     @property
     def is_spark(self) -> bool:
@@ -157,20 +179,51 @@ class Lazy:
     def first(self, rows: int, columns: Sequence[str]) -> Table:
         """Some rows, whichever come first."""
         with self.errors():
-            return read_table(self.frame.select(*columns).head(rows).collect().to_native())
+            return read_table(self.frame.select(*self._chosen(columns)).head(rows).collect().to_native())
 
     def labelled(self, columns: Sequence[str], target: str) -> nw.LazyFrame[Any]:
         """Some columns of the rows that have a label."""
-        chosen = self.frame.select(*dict.fromkeys([*columns, target]))
-        return chosen.filter(~self.value(target).is_null())
+        return self.frame.filter(~self.value(target).is_null()).select(*self._chosen([*columns, target]))
 
     def without(self, name: str, value: int) -> Lazy:
         """The same table with a number of a column read as a missing value."""
-        return Lazy(self.frame.with_columns(nw.when(nw.col(name) != value).then(nw.col(name)).alias(name)))
+        column = self.column(name)
+        changed = nw.when(column != value).then(column).alias(self.renamed.get(name, name))
+        return Lazy(self.frame.with_columns(changed), self.renamed)
+
+    @property
+    def can_read(self) -> bool:
+        """Whether columns can be read from others, such as the parts of a date, where the rows are."""
+        return self.engine in ("duckdb", "polars")
+
+    def read_as(self, readings: Mapping[str, Reading]) -> Lazy:
+        """The same table with columns that are read from others."""
+        if not readings or not self.can_read:
+            return self
+        native = nw.to_native(self.frame)
+        if self.engine == "polars":
+            return Lazy(nw.from_native(read_polars(native, readings)))
+        found = expressions(readings, self.storage)
+        changed = ", ".join(f"{found[name][0]} AS {quoted(name)}" for name in found if name in self.schema)
+        added = "".join(f", {found[name][0]} AS {quoted(name)}" for name in found if name not in self.schema)
+        return Lazy(nw.from_native(native.project(f"*{f' REPLACE ({changed})' if changed else ''}{added}")))
+
+    def measured(self, target: str) -> Measure:
+        """How columns that are read from others are measured, among the rows that have a label."""
+        native = nw.to_native(self.frame.filter(~self.value(target).is_null()))
+        if self.engine == "polars":
+            return measured_polars(native)
+
+        def query(sql: str) -> list[tuple[Any, ...]]:
+            with self.errors():
+                found: list[tuple[Any, ...]] = native.query("tb_rows", sql.replace("{scan}", "tb_rows")).fetchall()
+                return found
+
+        return measured_sql(query, self.storage)
 
     def tables(self, columns: Sequence[str], target: str | None = None) -> Iterator[Table]:
         """The rows, or those that have a label, a part at a time where the engine hands them out so."""
-        chosen = self.frame.select(*columns) if target is None else self.labelled(columns, target)
+        chosen = self.frame.select(*self._chosen(columns)) if target is None else self.labelled(columns, target)
         native = nw.to_native(chosen)
         with self.errors():
             if self.engine == "duckdb":
@@ -195,7 +248,7 @@ class Lazy:
     def is_numbering(self, name: str, seen: Seen) -> bool:
         """Whether whole numbers that span as many values as there are rows have each of them once."""
         with self.errors():
-            different = self.frame.select(nw.col(name).n_unique()).collect().item()
+            different = self.frame.select(self.column(name).n_unique()).collect().item()
         return bool(different == seen.high - seen.low + 1)
 
 

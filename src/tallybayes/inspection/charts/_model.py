@@ -12,7 +12,7 @@ from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.data.tables import TableBatch, read_table
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, nearest
 
 TICKS = "▁▂▃▄▅▆▇█"
 
@@ -25,11 +25,20 @@ def model_of(model: Any) -> Model:
     return found
 
 
-def rows_with_labels(model: Any, data: Any) -> Any:
-    """Rows and labels of an estimator as labelled rows; everything else as it is."""
-    if isinstance(data, tuple) and len(data) == 2 and hasattr(model, "labelled_rows"):
-        return model.labelled_rows(*data)
-    return data
+def rows_with_labels(model: Any, X: Any, y: Any = None) -> Any:
+    """Rows and labels as the model reads them; a table without labels, or labelled rows, as they are."""
+    if X is None or hasattr(X, "most_rows"):
+        return X
+    if isinstance(X, tuple):
+        raise DataError("pass the rows and their labels as two arguments, X and y, not as a tuple")
+    if not hasattr(model, "labelled_rows"):
+        return X
+    from tallybayes.data.opening import is_stored  # which loads what reads files
+
+    target = model_of(model).provenance.target
+    if y is None and (target is None or is_stored(X) or target not in read_table(X).columns):
+        return X
+    return model.labelled_rows(X, y)
 
 
 def rows_of(model: Model, data: Any) -> Rows:
@@ -44,7 +53,7 @@ def place_of(model: Model, label: Level) -> int:
     """Position of a class."""
     classes = model.schema.classes
     if label not in classes:
-        raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, classes))}")
+        raise DataError(f"there is no class {label!r}; {nearest(label, classes)}")
     return classes.index(label)
 
 

@@ -59,7 +59,9 @@ class Boundary(AsDict):
         return super().as_dict() | {"line": self.line and {"w": listed(self.line[0]), "b": self.line[1]}}
 
 
-def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = None, points: int = 120) -> Boundary:
+def boundary(
+    model: Any, columns: tuple[str, str] | None = None, X: Any = None, y: Any = None, points: int = 120
+) -> Boundary:
     """Posteriors over two columns of numbers.
 
     Parameters
@@ -67,7 +69,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     model : Model or estimator
     columns : two column names, optional
         The two most informative numbers if not given.
-    data : table, Rows or (X, y), optional
+    X, y : table and labels, or labelled Rows, optional
         Rows that the grid is to reach over.
     points : int
         Of each side of the grid.
@@ -85,7 +87,7 @@ def boundary(model: Any, columns: tuple[str, str] | None = None, data: Any = Non
     >>> w.round(3).tolist(), round(b, 3)
     ([4.0, 0.0], -12.0)
     """
-    data, model = rows_with_labels(model, data), model_of(model)
+    data, model = rows_with_labels(model, X, y), model_of(model)
     if any(map(model.is_document, model.tally.blocks)):
         raise DataError("a bag of words has no two columns to draw; a model of numbers has")
     pictures = {p.column: p for p in column_pictures(model, data) if isinstance(p.shape, Curves)}

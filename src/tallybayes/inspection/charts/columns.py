@@ -22,14 +22,18 @@ from tallybayes.inspection.charts.numbers import numbers_of
 from tallybayes.inspection.charts.shapes import MOST_BARS, Bars, ColumnPicture, Curves, shares
 
 
-def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None = None) -> tuple[ColumnPicture, ...]:
+def column_pictures(
+    model: Any, X: Any = None, y: Any = None, columns: Sequence[str] | None = None
+) -> tuple[ColumnPicture, ...]:
     """The distribution of each column by class, the most informative columns first.
 
     Parameters
     ----------
     model : Model or estimator
-    data : table, Rows or (X, y), optional
+    X : table or labelled Rows, optional
         Rows whose histogram is put beside the curves; labelled ones by class.
+    y : array-like of shape (n_samples,) or str, optional
+        Their labels, unless they are the column of the table that the model learned them from.
     columns : sequence of str, optional
         Only these.
 
@@ -50,7 +54,7 @@ def column_pictures(model: Any, data: Any = None, columns: Sequence[str] | None 
       strong   57.14%   36.36%
       weak     42.86%   63.64%
     """
-    data, model = rows_with_labels(model, data), model_of(model)
+    data, model = rows_with_labels(model, X, y), model_of(model)
     batch = None if data is None else encoded(rows_of(model, data))
     found = [picture for name in model.tally.blocks for picture in _block(model, name, batch, columns)]
     return tuple(sorted(found, key=lambda picture: -picture.information))

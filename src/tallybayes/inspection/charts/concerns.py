@@ -1,4 +1,4 @@
-"""Warnings about a model: dependent columns, classes of few rows, columns that may leak the class."""
+"""Warnings about a model: columns that leak the class or nearly number the rows, classes of few rows or like names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.merging import plain_label
+from tallybayes.core.model import Model
 from tallybayes.core.schema import amount, few_of
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures, encoded
@@ -21,14 +24,16 @@ DEPENDENT = 0.3  # share of a column's own information that another one repeats 
 MOST_COLUMNS = 60  # that are compared two by two, the most informative ones
 BINS = 8  # that numbers are compared in
 MOST_LEVELS = 20
+NEARLY = 0.5  # different values a row from which on a category nearly numbers the rows
+MANY = 20  # values that it must have for that
 
 
 @dataclass(frozen=True)
 class Concern:
     """A warning about a model."""
 
-    kind: str  # "leak", "few rows" or "dependent"
-    columns: tuple[str, ...]  # or classes, where these are few
+    kind: str  # "one class", "leak", "identifier", "few rows", "never predicted", "like names" or "dependent"
+    columns: tuple[str, ...]  # or classes, where it is about these
     strength: float  # between 0 and 1
     text: str
 
@@ -41,19 +46,29 @@ class Concern:
 
 
 def concerns(
-    model: Any, data: Any = None, pictures: Sequence[ColumnPicture] | None = None, most: int = 12
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    pictures: Sequence[ColumnPicture] | None = None,
+    most: int = 12,
+    evaluation: Evaluation | None = None,
 ) -> tuple[Concern, ...]:
     """Warnings about a model.
 
     Parameters
     ----------
     model : Model or estimator
-    data : labelled Rows or (X, y), optional
+    X : table or labelled Rows, optional
         Rows that columns are compared on; without them only those that the model took together are named.
+    y : array-like of shape (n_samples,) or str, optional
+        Their labels, unless they are the column of the table that the model learned them from.
     pictures : sequence of ColumnPicture, optional
         Those of the model, where they are made already.
     most : int
         Of each kind, the strongest.
+    evaluation : Evaluation, optional
+        Its figures; those that were measured in fitting if not given.
 
     Returns
     -------
@@ -64,39 +79,98 @@ def concerns(
     >>> from tallybayes import NaiveBayes, datasets
     >>> for concern in concerns(NaiveBayes().fit(datasets.tennis(), target="play")):
     ...     print(concern)
-    class no has 5 rows: too few to learn its columns well
-    class yes has 9 rows: too few to learn its columns well
+    the classes no (5 rows) and yes (9) have too few rows to learn from
     """
-    data, model = rows_with_labels(model, data), model_of(model)
+    data, model = rows_with_labels(model, X, y), model_of(model)
     pictures = column_pictures(model) if pictures is None else pictures
-    prior = prior_of(model)
-    entropy = -float(sum(p * np.log(p) for p in prior.tolist() if p > 0))
-    found = []
-    for picture in pictures:
-        share = picture.information / entropy if entropy > 0 and picture.kind != "pair" else 0.0
-        if share >= LEAK:
-            text = f"{picture.column} alone explains {share:.0%} of the class: was it known before the class was?"
-            found.append(Concern("leak", (picture.column,), min(1.0, share), text))
-    few = [
-        Concern("few rows", (str(label),), 1.0 - weight / FEW, _few(label, weight))
-        for label, weight in zip(model.schema.classes, model.tally.class_weight.tolist(), strict=True)
-        if weight < FEW
-    ]
-    found += sorted(few, key=lambda concern: -concern.strength)[:most]
+    found = [*_one_class(model), *_leaks(model, pictures)[:most], *_identifiers(model)[:most]]
+    found += [*_few_rows(model, most), *_never_predicted(model, evaluation), *_twins(model)[:most]]
     if data is not None:
-        found += _dependent(model, data, pictures, most)
-    else:
-        for column in [c for c in model.schema.columns if c.parts is not None][:most]:
-            assert column.parts is not None
-            names = tuple(part.name for part in column.parts)
-            text = f"{few_of(names)} depend on each other within the classes; the model takes them together"
-            found.append(Concern("dependent", names, 0.5, text))
+        return (*found, *_dependent(model, data, pictures, most))
+    for column in [c for c in model.schema.columns if c.parts is not None and c.kind == "block"][:most]:
+        assert column.parts is not None
+        names = tuple(part.name for part in column.parts)
+        text = f"{few_of(names)} depend on each other within the classes; the model takes them together"
+        found.append(Concern("dependent", names, 0.5, text))
     return tuple(found)
 
 
-def _few(label: Any, weight: float) -> str:
-    rows = "1 row" if weight == 1 else f"{amount(weight)} rows"
-    return f"class {label} has {rows}: too few to learn its columns well"
+def _one_class(model: Model) -> list[Concern]:
+    if model.n_classes > 1:
+        return []
+    of = f"is {model.provenance.target!r} the right target?" if model.provenance.target else "is it the right target?"
+    label = str(model.schema.classes[0])
+    return [Concern("one class", (label,), 1.0, f"every row has the class '{label}': {of}")]
+
+
+def _leaks(model: Model, pictures: Sequence[ColumnPicture]) -> list[Concern]:
+    """Columns that decide the class alone."""
+    prior, found = prior_of(model), []
+    entropy = -float(sum(p * np.log(p) for p in prior.tolist() if p > 0))
+    for picture in pictures:
+        share = picture.information / entropy if entropy > 0 and picture.kind != "pair" else 0.0
+        if share >= LEAK:
+            text = f"{picture.column} alone decides the class: is it known before the class?"
+            found.append(Concern("leak", (picture.column,), min(1.0, share), text))
+    return sorted(found, key=lambda concern: -concern.strength)
+
+
+def _identifiers(model: Model) -> list[Concern]:
+    """Categories of which few values occur twice."""
+    total, found = float(model.tally.class_weight.sum()), []
+    for block in model.tally.blocks.values():
+        known = block.summary.column_weight.sum(axis=0)
+        for j, p in enumerate(block.columns if not model.schema.is_numbered else ()):
+            column = model.schema.columns[p]
+            rows = float(known[min(j, len(known) - 1)])
+            n_levels = len(column.levels or ()) if column.kind == "category" else 0
+            if n_levels >= MANY and n_levels > NEARLY * rows and model.column_weights[p]:
+                where = f"{amount(rows)} rows" if rows == total else f"the {amount(rows)} rows that have one"
+                text = f"{column.name} has {n_levels:,} different values in {where}: will new rows have the same ones?"
+                found.append(Concern("identifier", (column.name,), n_levels / max(rows, 1.0), text))
+    return sorted(found, key=lambda concern: -concern.strength)
+
+
+def _few_rows(model: Model, most: int) -> list[Concern]:
+    """Classes that have too few rows, in one warning."""
+    rows = zip(model.schema.classes, model.tally.class_weight.tolist(), strict=True)
+    few = sorted(((label, weight) for label, weight in rows if weight < FEW), key=lambda each: each[1])
+    if not few or model.n_classes < 2:
+        return []
+    first, *others = [f"{label} ({amount(weight)}" for label, weight in few[:most]]
+    shown = [f"{first} row{'' if few[0][1] == 1 else 's'})", *(f"{each})" for each in others)]
+    more = f" and {len(few) - len(shown)} more" if len(few) > len(shown) else ""
+    listed = few_of(shown) if len(shown) > 1 and not more else ", ".join(shown)
+    text = f"the classes {listed}{more} have" if len(few) > 1 else f"the class {listed} has"
+    names = tuple(str(label) for label, _ in few[:most])
+    return [Concern("few rows", names, 1.0 - few[0][1] / FEW, f"{text} too few rows to learn from")]
+
+
+def _never_predicted(model: Model, evaluation: Evaluation | None) -> list[Concern]:
+    """Classes that have rows, none of which was predicted."""
+    figures = evaluation or model.provenance.evaluation
+    if figures is None or figures.log_loss.high >= figures.baseline_log_loss:  # the columns say nothing of the classes
+        return []
+    counts = zip(figures.classes, figures.support.tolist(), figures.predicted.tolist(), strict=True)
+    names = tuple(str(label) for label, rows, guesses in counts if rows >= FEW and not guesses)
+    if not names:
+        return []
+    listed = few_of(names) if len(names) > 1 else names[0]
+    which = f"the classes {listed} were" if len(names) > 1 else f"the class {listed} was"
+    advice = "another is likelier in every row, which balanced class weights would change"
+    return [Concern("never predicted", names, 1.0, f"{which} never predicted: {advice}")]
+
+
+def _twins(model: Model) -> list[Concern]:
+    """Classes that are written almost alike."""
+    by_spelling: dict[str, list[str]] = {}
+    for label in model.schema.classes:
+        by_spelling.setdefault(plain_label(label), []).append(f"'{label}'")
+    alike = (tuple(each) for each in by_spelling.values() if len(each) > 1)
+    return [
+        Concern("like names", names, 1.0, f"the classes {few_of(names)} are written almost alike: are they one class?")
+        for names in alike
+    ]
 
 
 def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: int) -> list[Concern]:
@@ -105,7 +179,7 @@ def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: i
     labels = batch.labels
     if labels is None or labels.codes is None:
         return []
-    compared = [p.column for p in pictures if p.kind not in ("pair", "ignored")][:MOST_COLUMNS]
+    compared = [p.column for p in pictures if p.kind not in ("pair", "ignored", "date")][:MOST_COLUMNS]
     codes: dict[str, NDArray[np.int64]] = {}
     for name, block in batch.blocks.items():
         if model.settings.families[name].is_correction or not isinstance(block.x, (np.ndarray, Codes)):

@@ -151,7 +151,7 @@ class LearningCurve:
 
 
 def learning_curve(
-    model: Any, data: Any, *, test: Any = None, sizes: Sequence[int] | None = None, seed: int = 0
+    model: Any, X: Any = None, y: Any = None, *, test: Any = None, sizes: Sequence[int] | None = None, seed: int = 0
 ) -> LearningCurve:
     """Performance by the number of training rows, on rows that had no part in the models.
 
@@ -161,8 +161,8 @@ def learning_curve(
     Parameters
     ----------
     model : Model or estimator
-    data : Rows or (X, y)
-        Labelled rows, or ``(X, y)`` for an estimator; a fifth is held out as the test set.
+    X, y : table and labels, or labelled Rows
+        Labelled rows; a fifth is held out as the test set.
     test : Rows or (X, y), optional
         Labelled rows of a test set instead.
     sizes : sequence of int, optional
@@ -174,11 +174,12 @@ def learning_curve(
     -------
     LearningCurve
     """
-    data, test = rows_with_labels(model, data), None if test is None else rows_with_labels(model, test)
+    data = rows_with_labels(model, X, y)
+    test = rows_with_labels(model, *test) if isinstance(test, tuple) else rows_with_labels(model, test)
     model = model_of(model)
     if getattr(data, "labels", None) is None or data.labels.codes is None:
         raise DataError(
-            "a learning curve needs labelled rows: (X, y) for an estimator, or estimator.labelled_rows(X, y)"
+            "a learning curve needs labelled rows: X and y for an estimator, or estimator.labelled_rows(X, y)"
         )
     order = np.random.default_rng(seed).permutation(data.n_rows)
     if test is None:

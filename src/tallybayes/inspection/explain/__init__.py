@@ -9,13 +9,24 @@
 """
 
 from tallybayes.inspection.explain._values import chance, shown
-from tallybayes.inspection.explain.by_hand import Factor, Ratio, Step, Worked, level_ratios, prior_ratios, steps, worked
+from tallybayes.inspection.explain.by_hand import (
+    LEGEND,
+    Factor,
+    Ratio,
+    Step,
+    Worked,
+    level_ratios,
+    prior_ratios,
+    steps,
+    worked,
+)
 from tallybayes.inspection.explain.evidence import Evidence, Explanation, explain, strongest
 from tallybayes.inspection.explain.profiles import ProfileEntry, TopWord, class_profiles, top_words
 from tallybayes.inspection.explain.words import FAINT, Word, Words, marked_html
 
 __all__ = [
     "FAINT",
+    "LEGEND",
     "Evidence",
     "Explanation",
     "Factor",

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tallybayes.core.batch import Array, Rows
-from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, few_of
 
 LONGEST = 60  # characters of a value that are shown
@@ -59,13 +55,3 @@ def value_of(column: Column, values: Mapping[str, Any]) -> Any:
 def difference(mine: float, theirs: float) -> float:
     """The difference of two logs; two impossibilities cancel."""
     return 0.0 if mine == theirs else float(mine - theirs)
-
-
-def corrections(model: Model, batch: Rows) -> Array:
-    """The offsets (K, D) that are in the contributions of one row."""
-    parts = np.zeros((1, model.n_classes, len(model.schema.columns)))
-    blocks = batch.rows(0, 1).blocks if model.offsets else {}
-    for name, lookup in model.offsets.items():
-        columns = list(blocks[name].columns)
-        parts[:, :, columns] = lookup.added(parts[:, :, columns], model.words.of_known(name, blocks[name].x))
-    return parts[0]

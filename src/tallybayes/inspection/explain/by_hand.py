@@ -9,14 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.core.batch import Rows
+from tallybayes.core.batch import Array, Rows
 from tallybayes.core.family import per_column
+from tallybayes.core.importance import corrections
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import DataError, NotAvailableError
 from tallybayes.families import Categorical
-from tallybayes.inspection.explain._values import corrections, shown, value_of
+from tallybayes.inspection.explain._values import shown, value_of
+
+LEGEND = {  # what the letters before the values mean
+    "P": "P: the probability of the value in the class",
+    "p": "p: a density, which may be above 1",
+    "r": "r: how much more frequent the values are together in the class than by themselves; may be above 1",
+    "s": "s: the score of a text, the product of what its words weigh",
+    "c": "c: a correction or a constant learned from rows, which may be above 1",
+    "^": "^: the learned weight of the evidence; 0 would be no evidence, 1 all of it",
+}
 
 
 @dataclass(frozen=True)
@@ -27,38 +37,63 @@ class Step:
     factors: tuple[str, ...]
     logs: tuple[float, ...]
 
+    @property
+    def letters(self) -> set[str]:
+        """The letters of the legend that the line uses."""
+        found = {what[:1] for what in self.what.split(" × ") if what[1:2] == "("}
+        return found | ({"^"} if any("^" in f.replace("e^", "") for f in self.factors) else set())
+
 
 def steps(model: Model, batch: Rows, values: Mapping[str, Any]) -> tuple[Step, ...]:
-    """Work out the log joint of one row: the prior, then a factor for each column that has a value.
+    """Work out the log joint of one row: the prior, then a factor for each column that says something.
 
-    The row is given as the model reads it and, in ``values``, as a person does. The logs add up to the log joint.
+    The row is given as the model reads it and, in ``values``, as a person does. The logs add up to the log joint. A
+    column without a value, or of weight 0, is no factor.
     """
-    evidence, offsets = model.contributions(batch)[0], corrections(model, batch)
+    evidence, offsets = model.contributions(batch)[0], corrections(model, batch.rows(0, 1))[0]
     weights = model.settings.weights
     ratios = tuple(_raised(str(p), 1.0 if weights is None else weights.prior) for p in prior_ratios(model))
-    prior = Step("P(class)", ratios, tuple(model.prior_score.tolist()))
-    found = [prior]
+    found = [Step("P(class)", ratios, tuple(model.prior_score.tolist()))]
     for name, block in model.tally.blocks.items():
         for j, p in enumerate(block.columns):
             column = model.schema.columns[p]
             value = value_of(column, values)
-            if value is None and not evidence[:, p].any():
-                continue
-            logs = tuple(evidence[:, p].tolist())
-            weight = 1.0 if weights is None else weights.columns.get(column.name, 1.0)
-            plain = tuple(((evidence[:, p] - offsets[:, p]) / (weight or 1.0)).tolist())
-            factors = tuple(_raised(f, weight) for f in _factors(model, name, j, column, value, plain))
-            what = f"{column.name} = {shown(value)}"
-            if offsets[:, p].any():
-                what = f"{what} × correction"
-                factors = tuple(f"{f} × {np.exp(o):.4g}" for f, o in zip(factors, offsets[:, p], strict=True))
-            found.append(Step(what, factors, logs))
+            if evidence[:, p].any():
+                found.append(_step(model, name, j, value, evidence[:, p], offsets[:, p]))
     return tuple(found)
+
+
+def _step(model: Model, block: str, j: int, value: Any, evidence: Array, offsets: Array) -> Step:
+    """The factors of one column: what the family says to the power of its weight, times the correction."""
+    column = model.schema.columns[model.tally.blocks[block].columns[j]]
+    weight = float(model.column_weights[model.tally.blocks[block].columns[j]])
+    named, logs = f"{column.name} = {shown(value)}", tuple(evidence.tolist())
+    added = tuple(f"{np.exp(o):.4g}" for o in offsets.tolist())
+    if not weight:
+        return Step(f"c({named})", added, logs)
+    plain = tuple(((evidence - offsets) / weight).tolist())
+    factors = tuple(_raised(f, weight) for f in _factors(model, block, j, column, value, plain))
+    what = f"{_letter(model, block, column)}({named})"
+    if offsets.any():
+        return Step(f"{what} × c({column.name})", tuple(map(" × ".join, zip(factors, added, strict=True))), logs)
+    return Step(what, factors, logs)
+
+
+def _letter(model: Model, block: str, column: Column) -> str:
+    """What is multiplied, as the legend has it."""
+    if column.parts is not None:
+        return "r"
+    family = model.settings.families[block]
+    if block in model.texts or family.is_document:
+        return "s"
+    return "P" if family.is_coded else "p"
 
 
 def _raised(factor: str, weight: float) -> str:
     """A factor to the power of its weight, as it is written."""
-    return factor if weight == 1.0 else f"{f'({factor})' if {*factor} & {*'/^'} else factor}^{weight:.3g}"
+    return (
+        factor if weight == 1.0 or factor == "1" else f"{f'({factor})' if {*factor} & {*'/^'} else factor}^{weight:.3g}"
+    )
 
 
 def _factors(model: Model, block: str, j: int, column: Column, value: Any, logs: tuple[float, ...]) -> tuple[str, ...]:

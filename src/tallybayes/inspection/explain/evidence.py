@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array, Rows
+from tallybayes.core.importance import corrections
 from tallybayes.core.model import Model
+from tallybayes.core.offsets import CONSTANT, CORRECTION
 from tallybayes.core.schema import Level, Schema, plural
-from tallybayes.errors import DataError
-from tallybayes.inspection.explain._values import corrections, difference, percent, shown, value_of
+from tallybayes.errors import DataError, nearest
+from tallybayes.inspection.explain._values import difference, percent, shown, value_of
 from tallybayes.inspection.explain.words import Words, marked_html, words_of
 
 MOST_WORDS = 10  # of a text, that are listed
-CORRECTION = "correction learned from rows"
+ROOM = 40  # characters for the names of columns that are folded into one line
+LEAST = 0.0005  # nats that are shown as 0.000
+FAINTEST = 0.025  # share of the strongest evidence below which it has no bar
+SILENT = "next to nothing"
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Evidence:
     words: Words | None = None  # of a text
     unseen: bool = False  # an unseen category, which is no evidence
     correction: float = 0.0  # the part of it that is an offset
+    is_constant: bool = False  # the same for every value of the column
 
     @property
     def what(self) -> str:
@@ -55,7 +61,7 @@ class Evidence:
         if self.words.absent:
             found.append(("  absent words", self.words.absent))
         if self.correction:
-            found.append((f"  {CORRECTION}", self.correction))
+            found.append((f"  {CONSTANT if self.is_constant else CORRECTION}", self.correction))
         return found
 
 
@@ -81,8 +87,21 @@ class Explanation:
 
     @property
     def _lines(self) -> list[tuple[str, float]]:
-        known = [e for e in self.evidence if e.value is not None or e.log_odds]
-        return [("prior", self.prior), *(line for e in known for line in e.lines())]
+        known = [e for e in self.evidence if (e.value is not None or e.log_odds) and e not in self._silent]
+        lines = [("prior", self.prior), *(line for e in known for line in e.lines())]
+        if not self._silent:
+            return lines
+        return [*lines, (f"{SILENT}: {_named(self._silent)}", math.fsum(e.log_odds for e in self._silent))]
+
+    @property
+    def _silent(self) -> tuple[Evidence, ...]:
+        """Columns that have a value and say next to nothing, where there are several: one line for all."""
+        largest = max((abs(e.log_odds) for e in self.evidence if math.isfinite(e.log_odds)), default=0.0)
+        least = max(LEAST, FAINTEST * largest)
+        found = tuple(
+            e for e in self.evidence if abs(e.log_odds) < least and not e.unseen and (e.value is not None or e.log_odds)
+        )
+        return found if len(found) > 1 else ()
 
     @property
     def _missing(self) -> str:
@@ -90,13 +109,14 @@ class Explanation:
         return f"missing: {', '.join(names)}" if names else ""
 
     @property
-    def _corrected(self) -> str:
-        names = [e.column for e in self.evidence if e.correction and e.words is None]
-        return f"with a {CORRECTION}: {', '.join(names)}" if names else ""
-
-    @property
     def _notes(self) -> list[str]:
-        return [note for note in (self._missing, self._corrected) if note]
+        offsets = [e for e in self.evidence if e.correction and e.words is None]
+        kinds = [
+            (CORRECTION, [e for e in offsets if not e.is_constant]),
+            (CONSTANT, [e for e in offsets if e.is_constant]),
+        ]
+        found = [f"with a {kind}: {', '.join(e.column for e in of)}" for kind, of in kinds if of]
+        return [self._missing, *found] if self._missing else found
 
     def __str__(self) -> str:
         parts = self._lines
@@ -127,7 +147,7 @@ class Explanation:
             "prior": self.prior,
             "evidence": [
                 {"column": e.column, "value": e.value, "log_odds": e.log_odds}
-                | ({"correction": e.correction} if e.correction else {})
+                | ({"constant" if e.is_constant else "correction": e.correction} if e.correction else {})
                 | ({} if e.words is None else e.words.as_dict())
                 for e in self.evidence
             ],
@@ -157,7 +177,7 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     if len(classes) < 2:
         raise DataError("with a single class there is nothing to explain")
     if against is not None and against not in classes:
-        raise DataError(f"there is no class {against!r}; the model has {', '.join(map(str, classes))}")
+        raise DataError(f"there is no class {against!r}; {nearest(against, classes)}")
     parts, posterior = model.contributions(batch)[0], model.posterior(batch)[0]
     ranked = np.argsort(-posterior, kind="stable")
     best = int(ranked[0]) if against is None or classes.index(against) != ranked[0] else int(ranked[1])
@@ -167,10 +187,11 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
         for block, text in model.texts.items()
         if values.get(text.name) is not None
     }
-    offsets = corrections(model, batch)
+    offsets = corrections(model, batch.rows(0, 1))[0]
     odds = dict(zip(model.schema.names, (offsets[best] - offsets[other]).tolist(), strict=True))
     found = strongest(model.schema, values, parts[best], parts[other], words)
-    evidence = tuple(replace(e, correction=odds[e.column]) for e in found)
+    constant = {name for name, offset in model.settings.offsets.items() if offset.is_constant}
+    evidence = tuple(replace(e, correction=odds[e.column], is_constant=e.column in constant) for e in found)
     prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
     return Explanation(
         classes[best],
@@ -188,11 +209,21 @@ def strongest(
     """The evidence of each column for one class against another, by its log probabilities (D,); strongest first."""
     words, evidence = words or {}, []
     for d, c in enumerate(schema.columns):
-        if c.kind != "ignored":
+        if c.kind not in ("ignored", "date"):
             value, odds = value_of(c, values), difference(mine[d], theirs[d])
             unseen = c.kind == "category" and not odds and value is not None and value not in (c.levels or ())
             evidence.append(Evidence(c.name, value, odds, c.parts is not None, words.get(c.name), unseen))
     return tuple(sorted(evidence, key=lambda e: -abs(e.log_odds)))
+
+
+def _named(evidence: Sequence[Evidence]) -> str:
+    """The columns that there is room for, and how many more there are."""
+    shown: list[str] = []
+    for each in evidence:
+        if not each.pair and len(", ".join([*shown, each.column])) <= ROOM:
+            shown.append(each.column)
+    more = len(evidence) - len(shown)
+    return f"{', '.join(shown)}{f' and {more} more' if more else ''}" if shown else plural(more, "column")
 
 
 def _total(prior: float, amounts: list[float]) -> float:

@@ -15,7 +15,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.errors import DataError, NotAvailableError
+from tallybayes.errors import DataError, NotAvailableError, nearest
 from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.inspection.explain._values import shown
 
@@ -89,7 +89,7 @@ def top_words(model: Model, label: Level, most: int = 20, column: str | None = N
         The most informative first.
     """
     if label not in model.schema.classes:
-        raise DataError(f"there is no class {label!r}; the model has {', '.join(map(str, model.schema.classes))}")
+        raise DataError(f"there is no class {label!r}; {nearest(label, model.schema.classes)}")
     texts = {text.name: block for block, text in model.texts.items()}
     if not texts or (column is not None and column not in texts):
         raise DataError(f"there is no column of text{'' if column is None else f' {column!r}'} in the model")

@@ -1,0 +1,183 @@
+// One column at a time: losses and evidence of the candidate families, fine bins and their partitions.
+#include "binding.hpp"
+#include "columns.hpp"
+#include "edges.hpp"
+#include "partition.hpp"
+
+namespace {
+
+#define TB_LOSS_CLONES(Model)                                                                                            \
+    TB_CLONES Index run_losses(const tb::Matrix<double>& x, const tb::Hard& l, Model& m, const double* prior, const tb::Alike& a, \
+                               double* losses) { return tb::column_losses(x, l, m, prior, a, losses); }
+TB_LOSS_CLONES(tb::NormalColumns)
+TB_LOSS_CLONES(tb::GammaColumns)
+TB_LOSS_CLONES(tb::ExponentialColumns)
+
+#define TB_COLUMN_CLONES(T, Model)                                                                                       \
+    TB_CLONES Index run_evidence(const tb::Matrix<T>& x, const tb::Hard& l, Model& m, const std::int64_t* place,         \
+                                 Index places, float* out) { return tb::column_evidence(x, l, m, place, places, out); }
+TB_COLUMN_CLONES(double, tb::NormalColumns)
+TB_COLUMN_CLONES(double, tb::GammaColumns)
+TB_COLUMN_CLONES(double, tb::ExponentialColumns)
+TB_COLUMN_CLONES(std::int32_t, tb::PooledColumns)
+
+TB_CLONES Index run_pooled_losses(const tb::Matrix<std::int32_t>& x, const tb::Hard& l, const tb::PooledColumns& t, const double* prior,
+                                  const tb::Alike& a, const double* strengths, Index n, double* losses) {
+    return tb::pooled_losses(x, l, t, prior, a, strengths, n, losses);
+}
+
+TB_CLONES void run_spread(const double* count, Index bins, Index k, double width, double* spread, double* kept) {
+    tb::spread_counts(count, bins, k, width, spread, kept);
+}
+
+using Evidence = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // (n, K, P)
+using Cells = Table<std::int32_t>;
+
+// Cells (n, d) in which rows are alike, from -1 to less than n_cells, and the place of each row's weight among n_sizes.
+// No cells: no rows are taken for alike.
+tb::Alike alike(const Cells& cell, const Codes& size, Index n, Index d, Index n_cells, Index n_sizes) {
+    require(rows(size) == n && n_cells >= 0 && n_sizes > 0, "sizes do not fit the rows");
+    for (Index i = 0; i < n; ++i) require(size.data()[i] >= 0 && size.data()[i] < n_sizes, "a size is out of range");
+    if (rows(cell) == 0) return {nullptr, size.data(), 0, n_sizes};
+    require(rows(cell) == n && cols(cell) == d, "cells do not fit the rows");
+    for (Index i = 0; i < n * d; ++i) require(cell.data()[i] >= -1 && cell.data()[i] < n_cells, "a cell is out of range");
+    return {cell.data(), size.data(), n_cells, n_sizes};
+}
+
+template <class T, class Model>
+Index losses_of(const Array2<T>& x, const tb::Hard& labels, Model& model, const Vector<double>& prior, const tb::Alike& same, const OutVector<double>& losses) {
+    require(rows(prior) == model.n_classes && model.n_classes > 0 && rows(losses) == cols(x) && model.d == cols(x), "losses do not fit the columns");
+    return run_losses(view(x), labels, model, prior.data(), same, losses.data());
+}
+
+template <class T, class Model>
+Index evidence_of(const Array2<T>& x, const tb::Hard& labels, Model& model, const Starts& place, const Evidence& evidence) {
+    require(rows(evidence) == rows(x) && cols(evidence) == model.n_classes && model.n_classes > 0 && rows(place) == cols(x) && model.d == cols(x), "evidence does not fit the columns");
+    for (Index j = 0; j < rows(place); ++j)
+        require(place.data()[j] >= 0 && place.data()[j] < static_cast<Index>(evidence.shape(2)), "a column has no place");
+    return run_evidence(view(x), labels, model, place.data(), static_cast<Index>(evidence.shape(2)), evidence.data());
+}
+
+tb::NormalColumns normal_columns(const Table<double>& weight, const Table<double>& mean, const Table<double>& m2, const Table<double>& all, nb::tuple settings,
+                                 const Table<double>& other, const Table<double>& other_weight, double alpha) {
+    const Index k = rows(weight), d = cols(weight);
+    require(rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 && cols(all) == d, "moments do not fit each other");
+    require(rows(other_weight) == rows(other) && cols(other_weight) == cols(other) && (rows(other) == 0 || (rows(other) == k && cols(other) == d)), "zeros do not fit the moments");
+    tb::NormalColumns model(weight.data(), mean.data(), m2.data(), all.data(), k, d);
+    model.var_smoothing = nb::cast<double>(settings[0]), model.least = nb::cast<double>(settings[1]), model.shared = nb::cast<bool>(settings[2]);
+    model.ignore_constants = nb::cast<bool>(settings[3]), model.logs = nb::cast<bool>(settings[4]);
+    model.spike = {rows(other) ? other.data() : nullptr, other_weight.data(), alpha};
+    return model;
+}
+
+tb::GammaColumns gamma_columns(const Table<double>& weight, const Table<double>& mean, const Table<double>& m2, const Table<double>& all, double var_smoothing, double least) {
+    const Index k = rows(weight), d = cols(weight);
+    require(rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d && rows(all) == 3 && cols(all) == d, "moments do not fit each other");
+    return {weight.data(), mean.data(), m2.data(), all.data(), k, d, var_smoothing, least, {}};
+}
+
+tb::ExponentialColumns exponential_columns(const Table<double>& sum, const Table<double>& weight, const Vector<double>& alpha) {
+    require(rows(weight) == rows(sum) && cols(weight) == cols(sum) && rows(alpha) == cols(sum), "sums do not fit each other");
+    return {sum.data(), weight.data(), rows(sum), cols(sum), alpha.data(), {}};
+}
+
+tb::PooledColumns pooled_columns(const Table<double>& count, const Starts& start, const Table<double>& weight, const double* strength, const Vector<double>& kept) {
+    check_starts(start, cols(weight), rows(count));
+    require(rows(weight) == cols(count) && rows(kept) == rows(count), "counts do not fit each other");
+    return {count.data(), start.data(), weight.data(), strength, kept.data(), cols(count), cols(weight)};
+}
+
+// An argument of another type is refused, not converted: what is written to a copy would be lost.
+template <class>
+auto exactly() { return nb::arg().noconvert(); }
+
+template <class F, class R, class... A>
+void define(nb::module_& m, const char* name, const F& f, R (F::*)(A...) const) { m.def(name, f, exactly<A>()...); }
+
+template <class F>
+void strictly(nb::module_& m, const char* name, const F& f) { define(m, name, f, &F::operator()); }
+
+}  // namespace
+
+void bind_columns(nb::module_& m) {
+    using Floats = Array2<double>;
+    using Tab = Table<double>;
+    using Vec = Vector<double>;
+    using Release = nb::gil_scoped_release;
+    strictly(m, "normal_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, nb::tuple settings, const Tab& other, const Tab& other_weight,
+                              double alpha, const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = normal_columns(weight, mean, m2, all, settings, other, other_weight, alpha);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "normal_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, nb::tuple settings, const Tab& other, const Tab& other_weight,
+                                double alpha, const Starts& place, const Evidence& evidence) {
+        auto model = normal_columns(weight, mean, m2, all, settings, other, other_weight, alpha);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "gamma_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, double var_smoothing, double least,
+                             const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = gamma_columns(weight, mean, m2, all, var_smoothing, least);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "gamma_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& weight, const Tab& mean, const Tab& m2, const Tab& all, double var_smoothing, double least, const Starts& place, const Evidence& evidence) {
+        auto model = gamma_columns(weight, mean, m2, all, var_smoothing, least);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "exponential_losses", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& sum, const Tab& weight, const Vec& alpha,
+                                   const Vec& prior, const Cells& cell, const Codes& size, Index n_cells, Index n_sizes, const OutVector<double>& losses) {
+        auto model = exponential_columns(sum, weight, alpha);
+        Release release;
+        return losses_of(x, hard(codes, weights, rows(x), model.n_classes), model, prior, alike(cell, size, rows(x), cols(x), n_cells, n_sizes), losses);
+    });
+    strictly(m, "exponential_evidence", [](const Floats& x, const Codes& codes, const Vec& weights, const Tab& sum, const Tab& weight, const Vec& alpha, const Starts& place, const Evidence& evidence) {
+        auto model = exponential_columns(sum, weight, alpha);
+        Release release;
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "pooled_losses", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strengths, const Vec& kept,
+                              const Vec& prior, const Codes& size, Index n_sizes, const Out& losses) {
+        Release release;
+        const auto model = pooled_columns(count, start, weight, nullptr, kept);
+        const Index n = rows(x), d = cols(x);
+        Index n_cells = 0;
+        for (Index j = 0; j < model.d; ++j) n_cells = std::max<Index>(n_cells, start.data()[j + 1] - start.data()[j]);
+        require(model.d == d && model.n_classes > 0 && rows(prior) == model.n_classes && rows(losses) == d && cols(losses) == rows(strengths), "losses do not fit the columns");
+        const auto same = alike(x, size, n, d, n_cells, n_sizes);
+        return run_pooled_losses({x.data(), n, d, d, 1}, hard(codes, weights, n, model.n_classes), model, prior.data(), same, strengths.data(), rows(strengths), losses.data());
+    });
+    strictly(m, "pooled_evidence", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strength, const Vec& kept, const Starts& place, const Evidence& evidence) {
+        Release release;
+        require(rows(strength) == cols(weight), "strengths do not fit the columns");
+        auto model = pooled_columns(count, start, weight, strength.data(), kept);
+        model.remember();
+        return evidence_of(Array2<std::int32_t>(x), hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+    });
+    strictly(m, "fine_edges", [](const Vec& values, Index bins, double same) {
+        require(bins > 1 && std::is_sorted(values.data(), values.data() + rows(values)), "values are not in rising order");
+        nb::list edges;
+        for (double edge : tb::fine_edges(values.data(), rows(values), bins, same)) edges.append(edge);
+        return nb::tuple(edges);
+    });
+    strictly(m, "partitions", [](const Tab& count, const Starts& start, Index most, const OutVector<std::int64_t>& group) {
+        Release release;
+        const Index d = rows(start) - 1, k = cols(count);
+        check_starts(start, d, rows(count));
+        require(rows(group) == rows(count) && k > 0, "groups do not fit the counts");
+        for (Index j = 0; j < d; ++j)
+            tb::partition(count.data() + start.data()[j] * k, start.data()[j + 1] - start.data()[j], k, most, group.data() + start.data()[j]);
+    });
+    strictly(m, "spread_counts", [](const Tab& count, const Starts& start, const Vec& width, const Out& spread, const OutVector<double>& kept) {
+        Release release;
+        const Index d = rows(start) - 1, k = cols(count);
+        check_starts(start, d, rows(count));
+        require(rows(width) == d && rows(spread) == rows(count) && cols(spread) == k && rows(kept) == rows(count), "widths do not fit the counts");
+        for (Index j = 0; j < d; ++j) {
+            const Index first = start.data()[j], bins = start.data()[j + 1] - first;
+            if (width.data()[j] > 0.0 && bins > 1) run_spread(count.data() + first * k, bins, k, width.data()[j], spread.data() + first * k, kept.data() + first);
+        }
+    });
+}

@@ -1,0 +1,185 @@
+// What is fitted to the evidence of rows: weights, corrections, constants, the gain of pairs.
+#include "binding.hpp"
+#include "centring.hpp"
+#include "corrections.hpp"
+#include "pairs.hpp"
+#include "weights.hpp"
+#include "word_weights.hpp"
+
+namespace {
+
+Index cube_terms(const Cube& a) { return static_cast<Index>(a.shape(2)); }
+
+tb::Rivals rivals(const Cube& terms, const Vector<double>& weight) {
+    require(rows(weight) == rows(terms), "terms and weights must have one entry a row");
+    return {terms.data(), weight.data(), rows(terms), cols(terms), cube_terms(terms)};
+}
+
+TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Index first, Index last, const double* weight,
+                               double* slope, double* curvature, double* posterior) {
+    return tb::word_loss(e, l, first, last, weight, slope, curvature, posterior);
+}
+
+TB_CLONES void run_word_scores(const tb::WordEvidence& e, Index first, Index last, const double* weight, double* scores) {
+    tb::word_scores(e, first, last, weight, scores);
+}
+
+TB_CLONES bool run_rival_words(const tb::RivalWords& r, const tb::Hard& l, const std::int64_t* start, const std::int32_t* word, const double* amount, Index n, double* mass, float* terms) {
+    return tb::rival_words(r, l, start, word, amount, n, mass, terms);
+}
+
+TB_CLONES bool run_rival_words_exact(const tb::RivalWords& r, const tb::Hard& l, const std::int64_t* start, const std::int32_t* word, const double* amount, Index n, double* mass, double* terms) {
+    return tb::rival_words(r, l, start, word, amount, n, mass, terms);
+}
+
+template <class T, class Run>
+void bind_rival_words(nb::module_& m, Run run) {
+    m.def("rival_words", [run](const Table<double>& count, const Vector<double>& word_total, const Vector<double>& other_total, const Vector<double>& alpha, double alpha_sum, double heaviest,
+                               const Codes& codes, const Vector<double>& weights, const Starts& start, const Codes& word, const Vector<double>& amount, const nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& terms) {
+        const Index n = rows(start) - 1, k = cols(count), v = rows(count), nnz = rows(word);
+        require(k > 0 && rows(word_total) == v && rows(alpha) == v && rows(other_total) == k, "counts of words do not fit");
+        check_starts(start, n, nnz);
+        require(rows(amount) == nnz && static_cast<Index>(terms.shape(0)) == nnz && static_cast<Index>(terms.shape(1)) == k, "words do not fit their evidence");
+        for (Index j = 0; j < nnz; ++j) require(word.data()[j] >= 0 && word.data()[j] < v, "a word has no counts");
+        std::vector<double> mass(static_cast<std::size_t>(k));
+        return run({count.data(), word_total.data(), other_total.data(), alpha.data(), alpha_sum, heaviest, k}, hard(codes, weights, n, k), start.data(), word.data(), amount.data(), n, mass.data(), terms.data());
+    }, "count"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(), "alpha"_a.noconvert(), "alpha_sum"_a, "heaviest"_a, "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "word"_a.noconvert(),
+       "amount"_a.noconvert(), "terms"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
+}
+
+tb::WordEvidence word_evidence(const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, Index n_words) {
+    const Index n = rows(base), k = cols(base);
+    check_starts(start, n, rows(terms));
+    require(k > 0 && cols(terms) == k && rows(word) == rows(terms), "words do not fit their evidence");
+    for (Index j = 0; j < rows(word); ++j) require(word.data()[j] >= 0 && word.data()[j] < n_words, "a word has no weight");
+    return {terms.data(), word.data(), start.data(), base.data(), k};
+}
+
+TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
+                                double* coefficients, double tolerance, double little, Index memory, Index most) {
+    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, little, memory, most);
+}
+
+TB_CLONES void run_add_corrections(const tb::CellsOfRows& x, const double* table, double* scores) {
+    tb::add_corrections(x, table, scores);
+}
+
+TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coarse, double* at) {
+    tb::learn_weights(x, how, coarse, at);
+}
+
+TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
+
+TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
+
+TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, const double* at, const double* prior, double* found, double* says) {
+    tb::column_constants(x, codes, at, prior, found, says);
+}
+
+TB_CLONES void run_pair_slopes(const tb::GridRows& x, Index left, Index right, const double* strength, Index n_strengths,
+                             const tb::PairScratch& s, double* out) { tb::pair_slopes(x, left, right, strength, n_strengths, s, out); }
+
+tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
+    const Index d = rows(codes), n = cols(codes), k = rows(posterior);
+    require(rows(levels) == d && rows(weight) == n, "levels or weights do not fit the codes");
+    check_starts(start, k, n);
+    check_starts(compared, k, cols(posterior));
+    for (Index j = 0; j < k; ++j)
+        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
+    for (Index j = 0; j < d; ++j) {
+        std::int32_t most = -1;
+        for (Index i = 0; i < n; ++i) most = std::max(most, codes.data()[j * n + i]);
+        require(most < levels.data()[j], "a code is out of range");
+    }
+    bool same = true;
+    for (Index i = 0; i < n; ++i) same = same && weight.data()[i] == weight.data()[0];
+    return {codes.data(), levels.data(), weight.data(), start.data(), compared.data(), posterior.data(), n, k, same && n ? weight.data()[0] : -1.0};
+}
+
+constexpr std::int64_t kMostCells = 1 << 30;  // of a pair, so that they can be numbered
+
+void bind_pairs(nb::module_& m) {
+    m.def("pair_slopes", [](const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior,
+                           const Table<std::int64_t>& pairs, const Vector<double>& strength, const Out& out) {
+        const auto x = grid_rows(codes, levels, weight, start, compared, posterior);
+        require(cols(pairs) == 2 && rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
+        Index most = 0, margins = 0;
+        for (Index i = 0; i < rows(pairs); ++i) {
+            const std::int64_t *pair = pairs.data() + 2 * i, d = rows(codes);
+            require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
+            const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
+            require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
+            most = std::max<Index>(most, left * right + 1);
+            margins = std::max<Index>(margins, left + right);
+        }
+        std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
+        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        double* free = scratch.data();
+        const auto take = [&](Index size) { return std::exchange(free, free + size); };
+        const Index table = x.n_classes * most;
+        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+                                .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
+        for (Index i = 0; i < rows(pairs); ++i)
+            run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
+    }, "codes"_a.noconvert(), "levels"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "compared"_a.noconvert(), "posterior"_a.noconvert(), "pairs"_a.noconvert(), "strength"_a.noconvert(), "out"_a.noconvert(),
+       nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+void bind_fitting(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    bind_pairs(m);
+    m.def("word_loss", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last,
+                          const Vector<double>& weight, const OutVector<double>& slope, const OutVector<double>& curvature, const Out& posterior) {
+        const Index n = rows(base), k = cols(base);
+        const auto e = word_evidence(terms, word, start, base, rows(weight));
+        require(rows(weight) == rows(slope) && (rows(curvature) == 0 || rows(curvature) == rows(slope)), "words do not fit their evidence");
+        require(rows(posterior) == n && cols(posterior) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
+        return run_word_loss(e, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), rows(curvature) ? curvature.data() : nullptr, posterior.data());
+    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
+       "weight"_a.noconvert(), "slope"_a.noconvert(), "curvature"_a.noconvert(), "posterior"_a.noconvert(), Release());
+    m.def("word_scores", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Vector<double>& weight, const Out& scores) {
+        const auto e = word_evidence(terms, word, start, base, rows(weight));
+        require(rows(scores) == rows(base) && cols(scores) == cols(base), "documents do not fit");
+        run_word_scores(e, 0, rows(base), weight.data(), scores.data());
+    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
+    bind_rival_words<float>(m, run_rival_words);
+    bind_rival_words<double>(m, run_rival_words_exact);
+    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
+        const Index n = rows(base), k = cols(base), d = cols(cell);
+        require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
+        require(cells.data()[0] == 0 && coefficients.data()[0] == 0, "cells begin at zero");
+        for (Index j = 0; j < d; ++j) {
+            const Index own = cells.data()[j + 1] - cells.data()[j], few = coefficients.data()[j + 1] - coefficients.data()[j], at_ = start.data()[j];
+            require(own >= 0 && few >= 0 && (at_ < 0 ? own == few : at_ + own * few <= rows(shape)), "shapes do not fit their cells");
+        }
+        require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
+        for (Index j = 0; j < n * d; ++j) require(cell.data()[j] < cells.data()[d], "a cell has no correction");
+        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, little, memory, most);
+    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
+    m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {
+        require(rows(cell) == rows(scores) && cols(table) == cols(scores), "cells do not fit the scores");
+        for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");
+        run_add_corrections({cell.data(), rows(cell), cols(cell), nullptr, cols(scores)}, table.data(), scores.data());
+    }, "cell"_a.noconvert(), "table"_a.noconvert(), "scores"_a.noconvert(), Release());
+    m.def("learn_weights", [](const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, Index fixed, Index coarse, double tolerance) {
+        require(rows(centre) == cube_terms(terms) && rows(at) == rows(centre) && coarse > 0, "weights do not fit their terms");
+        run_weights(rivals(terms, weight), {centre.data(), pull, fixed, tolerance}, coarse, at.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "centre"_a.noconvert(), "at"_a.noconvert(), "pull"_a, "fixed"_a, "coarse"_a, "tolerance"_a, Release());
+    m.def("rival_losses", [](const Cube& terms, const Vector<double>& weight, const Vector<float>& at, const OutVector<double>& losses) {
+        require(rows(at) == cube_terms(terms) && rows(losses) == rows(terms), "weights do not fit their terms");
+        run_rival_losses(rivals(terms, weight), at.data(), losses.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "losses"_a.noconvert(), Release());
+    m.def("loss_rises", [](const Cube& terms, const Vector<double>& weight, const Vector<float>& at, const OutVector<double>& rises) {
+        require(rows(at) == cube_terms(terms) && rows(rises) == rows(at), "weights do not fit their terms");
+        run_loss_rises(rivals(terms, weight), at.data(), rises.data());
+    }, "terms"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "rises"_a.noconvert(), Release());
+    m.def("column_constants", [](const Cube& terms, const Codes& codes, const Vector<double>& weight, const Vector<double>& at, const Vector<double>& log_prior, const Out& found, const OutVector<double>& says) {
+        const tb::Rivals x = rivals(terms, weight);
+        require(rows(at) == x.n_terms && x.n_terms > 0 && rows(log_prior) == x.rivals + 1, "weights do not fit their terms");
+        require(rows(found) == x.n_terms - 1 && cols(found) == x.rivals + 1 && rows(says) == rows(found), "constants do not fit their terms");
+        hard(codes, weight, x.n, x.rivals + 1);
+        run_constants(x, codes.data(), at.data(), log_prior.data(), found.data(), says.data());
+    }, "terms"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "log_prior"_a.noconvert(), "found"_a.noconvert(), "says"_a.noconvert(), Release());
+}

@@ -1,0 +1,141 @@
+"""How well the probability of a class ranks rows: ROC, precision and recall, gain, and the cost of a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.core.batch import Array
+from tallybayes.core.equality import ByValue
+from tallybayes.errors import SettingError
+
+MOST_THRESHOLDS = 400  # that are kept of a class
+MOST_RANKED = 20  # classes
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(ByValue):
+    """Rows by the probability of one class, from the highest to the lowest, as sums at some thresholds.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (m,)
+        Probabilities, falling.
+    positive, negative : ndarray of shape (m,)
+        Weight of the rows of the class, and of all others, with at least that probability. The last are all rows.
+    area : float
+        Area under the ROC curve, of all thresholds: the chance that a row of the class is ranked above another one.
+    precision : float
+        Average precision: the mean of the precision over the rows of the class.
+
+    Examples
+    --------
+    >>> found = Ranking.of(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, False, True, False]), np.ones(4))
+    >>> found.area, round(found.precision, 4)
+    (0.75, 0.8333)
+    """
+
+    threshold: Array
+    positive: Array
+    negative: Array
+    area: float
+    precision: float
+
+    def __post_init__(self) -> None:
+        arrays = (-self.threshold, self.positive, self.negative)
+        alike = all(a.ndim == 1 and len(a) == len(self.threshold) > 0 for a in arrays)
+        if not alike or not all(np.isfinite(a).all() and (np.diff(a) >= 0).all() for a in arrays):
+            raise SettingError("the thresholds of a ranking must fall, and the rows above them grow")
+        if min(self.positive[0], self.negative[0]) < 0 or not (0 <= self.area <= 1 and 0 <= self.precision <= 1):
+            raise SettingError(
+                "the areas of a ranking must be between 0 and 1, and its rows have weights of at least 0"
+            )
+
+    @classmethod
+    def of(cls, p: Array, of_class: NDArray[np.bool_], weight: Array) -> Ranking:
+        """The ranking of rows with such probabilities of the class."""
+        order = np.argsort(-p, kind="stable")
+        last = np.flatnonzero(np.append(np.diff(p[order]) < 0, True))  # rows of one probability are one step
+        both = [np.cumsum(np.where(of_class == is_it, weight, 0.0)[order])[last] for is_it in (True, False)]
+        positive, negative = both
+        kept = last[_spread(positive + negative)]
+        places = np.searchsorted(last, kept)
+        return cls(
+            p[order][kept],
+            positive[places],
+            negative[places],
+            _area(positive, negative),
+            _precision(positive, negative),
+        )
+
+    @property
+    def recall(self) -> Array:
+        """Share (m,) of the rows of the class at or above each threshold: the true positive rate."""
+        return _share(self.positive, self.positive[-1])
+
+    @property
+    def false_positive_rate(self) -> Array:
+        """Share (m,) of the other rows at or above each threshold."""
+        return _share(self.negative, self.negative[-1])
+
+    @property
+    def precisions(self) -> Array:
+        """Share (m,) of the rows at or above each threshold that are of the class."""
+        return _share(self.positive, self.positive + self.negative)
+
+    @property
+    def selected(self) -> Array:
+        """Share (m,) of all rows at or above each threshold."""
+        return (self.positive + self.negative) / (self.positive[-1] + self.negative[-1])
+
+    def costs(self, missed: float, false_alarm: float) -> Array:
+        """Mean cost (m,) of a row, if the class is predicted from each threshold on."""
+        total = self.positive[-1] + self.negative[-1]
+        return (missed * (self.positive[-1] - self.positive) + false_alarm * self.negative) / total
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values, for JSON."""
+        names = ("threshold", "recall", "false_positive_rate", "precisions", "selected")
+        return {"area": self.area, "average_precision": self.precision} | {n: getattr(self, n).tolist() for n in names}
+
+
+def rankings(posterior: Array, codes: NDArray[Any], weight: Array) -> tuple[Ranking, ...]:
+    """The ranking of each class against the others: of two classes that of the second alone; of many classes none."""
+    n_classes = posterior.shape[1]
+    if not 2 <= n_classes <= MOST_RANKED:
+        return ()
+    rows = weight > 0
+    each = range(1, 2) if n_classes == 2 else range(n_classes)
+    return tuple(Ranking.of(posterior[rows, k], codes[rows] == k, weight[rows]) for k in each)
+
+
+def _spread(total: Array) -> NDArray[np.intp]:
+    """Some of the steps, evenly by the rows above them; the first and the last are among them."""
+    if len(total) <= MOST_THRESHOLDS:
+        return np.arange(len(total))
+    places = np.searchsorted(total, np.linspace(total[0], total[-1], MOST_THRESHOLDS))
+    return np.unique(np.append(places, (0, len(total) - 1)).clip(0, len(total) - 1))
+
+
+def _area(positive: Array, negative: Array) -> float:
+    total = float(positive[-1] * negative[-1])
+    if not total:
+        return 0.5
+    below = np.append(0.0, positive[:-1])
+    steps = np.diff(negative, prepend=0.0)
+    return min(max(float(steps @ (positive + below)) / (2.0 * total), 0.0), 1.0)
+
+
+def _precision(positive: Array, negative: Array) -> float:
+    gained = np.diff(positive, prepend=0.0)
+    if not positive[-1]:
+        return 0.0
+    return min(math.fsum(gained * _share(positive, positive + negative)) / float(positive[-1]), 1.0)
+
+
+def _share(part: Array, whole: Any) -> Array:
+    return np.divide(part, whole, out=np.zeros_like(part), where=np.broadcast_to(whole, part.shape) > 0)

@@ -1,0 +1,278 @@
+"""How the columns of some rows are read: which texts hold numbers, and what is a date."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tallybayes.core.readings import CYCLIC, DAY, LEVELS, DatePart, NumberText, Order, Part, Reading
+from tallybayes.core.schema import Column, plural
+from tallybayes.data.dates import EPOCH, micros, orders
+from tallybayes.data.number_text import is_missing_word, number_of, number_text
+from tallybayes.data.reading import Measure, Measured, warn_of_lost
+from tallybayes.data.values import Values
+from tallybayes.errors import DataError
+
+if TYPE_CHECKING:
+    from tallybayes.data.columns import Overrides
+    from tallybayes.data.tables import Table
+
+SAMPLED = 400  # different values by which it is seen whether a text may be a number or a date
+
+
+@dataclass(frozen=True)
+class Found:
+    """How columns are read: what the rows suggest, or was given."""
+
+    columns: Mapping[str, Reading]  # by the name of the column that is read
+    dates: Mapping[str, str]  # reasons of the columns that are read in parts
+    notes: Mapping[str, str]  # what is added to the reasons of others
+
+    def finished(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """The columns with how they are read; the parts of a date follow it."""
+        known = [self._one(column) for column in columns]
+        parts: dict[str | None, list[Column]] = {}
+        for column in known:
+            parts.setdefault(column.parent, []).append(column)
+        return tuple(each for column in parts.get(None, []) for each in (column, *parts.get(column.name, [])))
+
+    def _one(self, column: Column) -> Column:
+        if column.name in self.dates:
+            return Column(column.name, "date", reason=self.dates[column.name], lasting="dates")
+        reading = self.columns.get(column.name)
+        if reading is None or (column.kind == "ignored" and reading.date is None):
+            return column
+        note = self.notes.get(column.name, "")
+        reason, lasting = (f"{text}{note}" if text else text for text in (column.reason, column.lasting))
+        if reading.date is not None:
+            reason, lasting = _part_reasons(column, reading.date)
+        return replace(column, reading=reading, reason=reason, lasting=lasting)
+
+
+def _part_reasons(column: Column, part: DatePart) -> tuple[str, str]:
+    if column.kind == "ignored":
+        return column.reason, column.lasting
+    if part.part == "days" and part.low is not None:
+        lasting = f"days since {_day(part.low * DAY)}"
+    else:
+        lasting = {"days": "days since 1970-01-01", "weekday": "day of the week", "day": "day of the month"}.get(
+            part.part, part.part
+        )
+    return lasting, lasting
+
+
+NOTHING = Found({}, {}, {})
+
+
+# ------------------------------------------------------------------------------------------ how columns are read
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """How a column may be read."""
+
+    name: str
+    codes: tuple[Any, ...] = ()  # values that stand for a missing one
+    number: NumberText | None = None
+    orders: tuple[Order, ...] = ()  # of a date: one, or two of which more rows decide
+
+    def readings(self) -> dict[str, Reading]:
+        """What is to be measured, by key."""
+        if self.number is not None:
+            return {self.name: Reading(self.name, self.codes, self.number)}
+        return {
+            f"{self.name}\0{order}": Reading(self.name, self.codes, None, DatePart("µs", order))
+            for order in self.orders
+        }
+
+
+def find(opening: Table, given: Overrides, whole: bool, measure: Measure, skipped: Collection[str] = ()) -> Found:
+    """How the columns of some rows are read, of which ``opening`` holds all or the first.
+
+    Unless they are the ``whole`` table only what is stored as a date is read as one, since the first of many batches
+    may mislead.
+    """
+    guesses = [
+        guess
+        for name, values in opening.columns.items()
+        if name not in skipped and name not in given.drop
+        if (guess := _guess(name, values, given, whole)) is not None
+    ]
+    asked = {key: reading for guess in guesses for key, reading in guess.readings().items()}
+    measured = measure(asked) if asked else {}
+    columns: dict[str, Reading] = {}
+    dates: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    for guess in guesses:
+        if guess.number is not None:
+            if _is_read(seen := measured[guess.name]):
+                columns[guess.name] = Reading(guess.name, guess.codes, guess.number)
+                notes[guess.name] = _number_note(guess, seen)
+        elif guess.orders:
+            parts, reason = _date(guess, measured, whole)
+            columns |= {
+                _free(f"{guess.name}: {part.part}", opening): Reading(guess.name, guess.codes, None, part)
+                for part in parts
+            }
+            dates |= {guess.name: reason} if reason else {}
+        else:
+            columns[guess.name] = Reading(guess.name, guess.codes)
+    return Found(columns, dates, notes)
+
+
+def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess | None:
+    kind, missing = given.kind.get(name), given.missing_values_of(name)
+    if kind is None and name in given.family:
+        return _Guess(name, missing) if missing else None
+    if kind == "epoch" and values.storage in ("integer", "number", "empty"):
+        return _Guess(name, missing, orders=("epoch",))
+    if kind in ("date", "epoch") and values.storage not in ("text", "date"):
+        what = "use kind 'epoch' if these are seconds since 1970" if kind == "date" else "they must be numbers"
+        raise DataError(f"column {name!r} holds {values.storage}, which are no dates; {what}")
+    if values.storage == "date":
+        return _Guess(name, missing, orders=("",)) if kind in (None, "date") and _has_parts(values) else None
+    read = kind in (None, "numeric", "count", "date") and (whole or kind is not None)
+    if values.storage == "text" and values.declared is None and read:
+        guess = _text_guess(name, values, given, missing)
+        if guess is not None:
+            return guess
+        if kind == "date":
+            raise DataError(
+                f"column {name!r} holds {values.value(0)!r}, which is no date; write 2024-01-31 or 31/01/2024"
+            )
+    return _Guess(name, missing) if missing else None
+
+
+def _has_parts(values: Values) -> bool:
+    """Whether a column holds dates or times, and no durations."""
+    series = getattr(values, "series", None)
+    if series is not None:
+        return "Duration" not in str(series.dtype)
+    array = values.array  # type: ignore[attr-defined]
+    return array.dtype.kind != "m" and not any(isinstance(value, datetime.timedelta) for value in array[:100].tolist())
+
+
+def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any, ...]) -> _Guess | None:
+    """How text may be read as numbers or dates."""
+    kind, codes = given.kind.get(name), {str(word) for word in missing}
+    texts = [str(text) for text in values.distinct() if text not in codes]
+    some = texts[:: max(1, len(texts) // SAMPLED)]
+    known = [text for text in some if not is_missing_word(text)]
+    if kind in (None, "date") and orders(known, given.dates):
+        known = [text for text in texts if not is_missing_word(text)]
+        found = orders(known, given.dates)
+        unread = [text for text in texts if all(np.isnan(micros(text, order)) for order in found)]
+        if found and len(unread) <= len(texts) // 5 + 3:
+            return _Guess(name, (*missing, *unread[:100]), orders=tuple(found))
+    forced = kind in ("numeric", "count")
+    if kind == "date" or (number_text(some, given.decimal, forced=True) is None and not forced):
+        return None
+    number = number_text(texts, given.decimal, forced)
+    if number is None:
+        return None
+    unread = [text for text in texts if np.isnan(number_of(text, number))]
+    return _Guess(name, (*missing, *unread[:100]), number)
+
+
+def _is_read(seen: Measured) -> bool:
+    return seen.n_read > 0 and 2 * seen.n_read >= seen.n_present
+
+
+def _number_note(guess: _Guess, seen: Measured) -> str:
+    """What is added to the reason of numbers that were text, with a warning of values that are none."""
+    assert guess.number is not None
+    lost = seen.n_present - seen.n_read
+    warn_of_lost(guess.name, lost, guess.codes, "number")
+    written = [_replacement(old, new) for old, new in guess.number.replaced]
+    note = f", written as text{' ' if written else ''}{' and '.join(written)}"
+    return note + (f"; {_lost(lost, guess.codes)}" if lost else "")
+
+
+def _replacement(old: str, new: str) -> str:
+    if new:
+        return "with a decimal comma" if old == "," else f"with {old!r} for {new!r}"
+    return (
+        f"without {old.strip() or 'spaces'!r}"
+        if old.strip() not in (".", ",", "'", "_", "")
+        else (f"with {'spaces' if not old.strip() else repr(old)} between thousands")
+    )
+
+
+def _lost(lost: int, codes: Sequence[Any]) -> str:
+    shown = ", ".join(repr(code) for code in codes[:3]) + (", …" if len(codes) > 3 else "")
+    return f"{plural(lost, 'value')} ({shown}) as missing" if codes else f"{plural(lost, 'value')} as missing"
+
+
+def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple[list[DatePart], str]:
+    """The parts of a date that vary, and why; nothing where most values are no dates."""
+    seen = {order: measured[f"{guess.name}\0{order}"] for order in guess.orders}
+    best = max(each.n_read for each in seen.values())
+    left = [order for order, each in seen.items() if each.n_read == best]
+    found = seen[left[0]]
+    if not _is_read(found):
+        if found.n_present and guess.orders == ("",):
+            raise DataError(f"column {guess.name!r} holds dates that are beyond all calendars")
+        return [], ""
+    if len(left) > 1:
+        raise DataError(
+            f"column {guess.name!r} holds dates in which the day may come first or the month; say which, with "
+            f"dates='dmy' or dates='mdy' (--dates dmy), or leave it out with drop=[{guess.name!r}]"
+        )
+    lost = found.n_present - found.n_read
+    warn_of_lost(guess.name, lost, guess.codes, "date")
+    order = left[0]
+    if order == "hms":
+        return [DatePart("hour", order)], "times of a day, as hour"
+    parts = _varying(found, order) if whole else [DatePart(part, order) for part in _ALL]
+    shown = ", ".join(part.part for part in parts)
+    written = {"dmy": ", day first", "mdy": ", month first", "epoch": ", as seconds since 1970"}.get(order, "")
+    what = "dates and times" if found.has_clock else "dates"
+    reason = (
+        f"{what} from {_day(found.low)} to {_day(found.high)}{written}; {f'as {shown}' if shown else 'always the same'}"
+    )
+    return parts, reason + (f"; {_lost(lost, guess.codes)}" if lost else "")
+
+
+_ALL: tuple[Part, ...] = ("year", "month", "day", "weekday", "hour", "days")
+
+
+def _varying(seen: Measured, order: Order) -> list[DatePart]:
+    """The parts that can distinguish rows, by the first and the last date."""
+    first, last = (EPOCH + datetime.timedelta(microseconds=end) for end in (seen.low, seen.high))
+    parts = []
+    if first.year != last.year:
+        parts.append(DatePart("year", order, float(first.year), float(last.year)))
+    if (first.year, first.month) != (last.year, last.month):
+        parts += [DatePart("month", order), DatePart("day", order)]
+    if first.date() != last.date():
+        parts.append(DatePart("weekday", order))
+    if seen.has_clock:
+        parts.append(DatePart("hour", order))
+    if seen.low < seen.high:
+        parts.append(DatePart("days", order, seen.low / DAY, seen.high / DAY))
+    return parts
+
+
+def _day(when: float) -> str:
+    return (EPOCH + datetime.timedelta(microseconds=when)).date().isoformat()
+
+
+def _free(name: str, opening: Table) -> str:
+    if name in opening.columns:
+        raise DataError(
+            f"the table has a column {name!r}, which is what a part of a date is called; rename one of them"
+        )
+    return name
+
+
+def part_column(name: str, part: DatePart) -> Column | None:
+    """The column of a part that is a category; None of one that is a number."""
+    levels = LEVELS.get(part.part)
+    if levels is None:
+        return None
+    order: Literal["line", "circle"] = "circle" if part.part in CYCLIC else "line"
+    return Column(name, "category", levels, part.part, part.part, declared=levels, order=order)

@@ -1,0 +1,91 @@
+"""What an estimator is worth on labelled rows, and sets of classes that hold what they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallybayes.core.conformal import USUAL, PredictionSets
+from tallybayes.core.evaluation import Evaluation
+from tallybayes.inspection.evaluate import evaluated
+from tallybayes.inspection.sets import prediction_sets
+
+
+def evaluate(
+    self: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    method: Any = "auto",
+    seed: int = 0,
+    costs: Any = None,
+) -> Evaluation:
+    """Evaluate the predictions: accuracy, log loss, calibration and more.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        Labelled rows; a table whose labels were a column when it was learned may be passed without y.
+    method : {"auto", "leave-one-out", "test"}, int or array-like of shape (n_samples,), default="auto"
+        Leave out each training row, each of so many folds, or the folds that an array numbers: exact and without
+        refitting for textbook models; otherwise folds are learned anew, and leave-one-out keeps what was chosen
+        from rows, flatters and warns. "test" scores the rows as they are; so does "auto", unless they are all those
+        that were learned: these give the stored figures, five folds, or leave-one-out of a textbook model.
+    seed : int, default=0
+        Which folds; they follow from what the rows hold, not from their order.
+    costs : mapping or array-like of shape (n_classes, n_classes), optional
+        What predictions cost, ``{(true, predicted): cost}``: the figures then have the mean cost of the decisions
+        that are expected to cost least.
+
+    Returns
+    -------
+    Evaluation
+    """
+    rows = self.labelled_rows(X, y, sample_weight)
+    return evaluated(self.model_, rows, method, seed, self.n_jobs, costs=costs)
+
+
+def predict_set(
+    self: Any,
+    X: Any,
+    coverage: float = USUAL,
+    *,
+    by_class: bool = False,
+    allow_empty: bool = True,
+    evaluation: Evaluation | None = None,
+) -> PredictionSets:
+    """Return the classes of each row that cannot be ruled out (conformal prediction).
+
+    The right class is in the set of a share ``coverage`` of new rows, if they come from where the held-out rows did.
+    The thresholds come from rows that had no part in the model: those that it was evaluated on when it was fitted, or
+    others that are passed. A textbook model is not evaluated when it is fitted: pass ``evaluate(X, y)``.
+
+    Parameters
+    ----------
+    X : rows as `predict` takes them
+    coverage : float, default=0.9
+    by_class : bool, default=False
+        Whether the share holds within every class (Mondrian), and not only over all rows.
+    allow_empty : bool, default=True
+        Whether doubtful rows may have an empty set, where the model is right more often than was asked for; otherwise
+        a set has at least the likeliest class, and more sets than promised hold the right one.
+    evaluation : Evaluation, optional
+        Held-out rows to take the thresholds from.
+
+    Returns
+    -------
+    PredictionSets
+        One tuple of labels for each row; as an array, booleans of shape (n_samples, n_classes).
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, datasets
+    >>> penguins = datasets.penguins()
+    >>> few = {name: penguins[name] for name in ("island", "bill_length_mm", "species")}
+    >>> model = NaiveBayes().fit(few, target="species")
+    >>> model.predict_set({"island": ["Dream"], "bill_length_mm": [43.2]}, coverage=0.99)[0]
+    ('Adelie', 'Chinstrap')
+    """
+    batch = self._rows(X)
+    given: dict[str, Any] = {"by_class": by_class, "allow_empty": allow_empty, "evaluation": evaluation}
+    return prediction_sets(self.model_, batch, coverage, **given, n_jobs=self.n_jobs)

@@ -1,0 +1,106 @@
+"""Methods of fitted estimators that read a model: from a file, or what its columns say.
+
+`Fitted` takes these functions for its methods.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.core.batch import Array
+from tallybayes.core.importance import importance_of
+from tallybayes.errors import MissingExtraError, ModelFileError
+from tallybayes.inspection.overview import Overview
+from tallybayes.inspection.overview import overview as overview_of
+
+
+def load(cls: type[Any], path: str | os.PathLike[str]) -> Any:
+    """Read a fitted estimator of this class from a file; `tallybayes.load` reads one of any class.
+
+    Parameters
+    ----------
+    path : path
+        A file that `save` or the command line wrote.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file, or holds an estimator of another class.
+    """
+    from tallybayes.estimators.saved import load as load_any  # which knows all classes
+
+    found = load_any(path)
+    if not isinstance(found, cls):
+        name = type(found).__name__
+        raise ModelFileError(
+            f"{path} holds a {name}, not a {cls.__name__}; read it with {name}.load or tallybayes.load"
+        )
+    return found
+
+
+def contributions(self: Any, X: Any, *, as_frame: bool = False) -> Array | Any:
+    """Return log P(x_d | y) of each row, class and column.
+
+    With ``model_.prior_score``, log P(y) unless weights were learned, they add up to `predict_joint_log_proba`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    as_frame : bool, default=False
+        Whether to return a pandas DataFrame: a line for each row and class, and columns ``prior``, one for every
+        column of the model, and ``total``, their sum.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes, n_features), or DataFrame
+    """
+    parts = self.model_.contributions(self._rows(X))
+    if not as_frame:
+        return parts
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("as_frame=True needs pandas: pip install pandas") from None
+
+    n_rows, _, n_columns = parts.shape
+    lines = pd.MultiIndex.from_product([range(n_rows), self.classes_.tolist()], names=["row", "class"])
+    frame = pd.DataFrame(parts.reshape(-1, n_columns), index=lines, columns=list(self.model_.schema.names))
+    prior = np.tile(self.model_.prior_score, n_rows)
+    total = frame.sum(axis=1) + prior
+    frame.insert(0, "prior", prior, allow_duplicates=True)
+    frame.insert(len(frame.columns), "total", total, allow_duplicates=True)
+    return frame
+
+
+def importance(self: Any) -> dict[str, float]:
+    """Mean absolute evidence of each column, pair and block, in nats, the largest first.
+
+    It is the mean of the absolute log odds, as `explain` shows them, on training rows that were left out of their own
+    counts; for a model that was not refined, on rows that it draws itself.
+    """
+    check_is_fitted(self)
+    return importance_of(self.model_)
+
+
+def overview(self: Any, X: Any = None, y: Any = None) -> Overview:
+    """Return the model at a glance: a verdict, warnings, columns by importance and what was left out.
+
+    Parameters
+    ----------
+    X, y : optional
+        Labelled rows, to look for columns that depend on each other.
+
+    Returns
+    -------
+    Overview
+    """
+    check_is_fitted(self)
+    return overview_of(self, X, y)
