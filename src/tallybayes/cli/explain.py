@@ -14,8 +14,9 @@ from rich.text import Text
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.core.model import Model
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.known import as_learned, with_retyping
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, nearest
 from tallybayes.inspection.explain import FAINT, LEGEND, Step, explain, steps
 

@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens, Words
+from tallybayes.data.frames import Table
 from tallybayes.data.labels import is_missing, objects
-from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError, row_number
 from tallybayes.estimators._fitted import Fitted
