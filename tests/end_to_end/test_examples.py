@@ -1,11 +1,12 @@
 """The examples run, without a warning, and print what they promise."""
 
 import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PRINTED = {
@@ -41,19 +42,18 @@ def test_every_example_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_example(name: str) -> None:
+def test_example(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if name.startswith("gallery") and os.environ.get("CI") != "true":
         pytest.importorskip("matplotlib", reason="the gallery needs matplotlib: pip install 'tallybayes[plot]'")
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name)],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1", "MPLBACKEND": "Agg"},
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr
-    assert not run.stderr
-    assert PRINTED[name] in run.stdout.splitlines()
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLES / name)])
+    with threadpool_limits(1):  # the other processors are at other tests
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+    out, err = capsys.readouterr()
+    assert not err
+    assert PRINTED[name] in out.splitlines()
 
 
 @pytest.mark.parametrize("name", PRINTED)

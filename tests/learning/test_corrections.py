@@ -63,7 +63,7 @@ def test_a_number_adds_something_smooth() -> None:
 @pytest.mark.parametrize("classes", [2, 3, 5, 9, 17, 40])
 @pytest.mark.parametrize("smooth", [False, True])
 def test_it_ends_where_the_slope_is_zero(classes: int, smooth: bool) -> None:
-    found, codes = regression(np.random.default_rng(classes), n=6000, classes=classes)
+    found, codes = regression(np.random.default_rng(classes), n=1500, classes=classes)
     shape = np.random.default_rng(0).normal(size=(4, 9)) if smooth else None
     found = replace(found, cells=Cells.of(found.cells.columns, codes, [shape, None]))
     one_hot = np.concatenate(

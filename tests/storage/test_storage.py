@@ -321,7 +321,7 @@ import tallybayes
 from tallybayes import families, storage
 
 path, dice = sys.argv[1], random.Random(0)
-models = [tallybayes.tally(np.full((2, 40_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
+models = [tallybayes.tally(np.full((2, 10_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
 storage.write(models[0], path)
 found = []
 for _ in range(200):
