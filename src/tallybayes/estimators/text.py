@@ -283,7 +283,7 @@ def text_values(documents: Any) -> Values:
     if isinstance(documents, list) and documents and set(map(type, documents)) == {str}:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
-    if values.storage not in ("text", "empty"):
+    if values.storage not in ("text", "empty") or values.are_lists:
         row, bad = next(
             (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
         )

@@ -89,13 +89,14 @@ class Bernoulli(Family):
     threshold: float | None = 0.0
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[Kind] = "boolean"
-    reads: ClassVar[tuple[Kind, ...]] = ("boolean", "category", "text")
+    reads: ClassVar[tuple[Kind, ...]] = ("boolean", "category", "text", "tags")
+    textbook: ClassVar[tuple[Kind, ...]] = ("tags",)
     summary: ClassVar[type[Counts]] = Counts
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
 
     @classmethod
     def reader(cls, kind: Kind) -> str:
-        return cls.name if kind == "text" else Categorical.name  # yes and no are two levels
+        return cls.name if kind in ("text", "tags") else Categorical.name  # yes and no are two levels
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         if isinstance(x, Csr) and self.threshold is not None and self.threshold < 0:

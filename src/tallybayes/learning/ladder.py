@@ -147,7 +147,7 @@ def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
     blocks, families = read.model.tally.blocks.items(), read.model.settings.families
     used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
     used.sort()  # in the order of the table, whatever their families are
-    return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
+    return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].is_text]
 
 
 def _cleared(weights: Array) -> Array:

@@ -59,7 +59,7 @@ class Evidence:
                 (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
             )
         if self.words.absent:
-            found.append(("  absent words", self.words.absent))
+            found.append((f"  absent {self.words.noun if self.words.are_tags else 'word'}s", self.words.absent))
         if self.correction:
             found.append((f"  {CONSTANT if self.is_constant else CORRECTION}", self.correction))
         return found
