@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import keys
+from tallybayes.core import column_kernels, keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
@@ -201,14 +201,12 @@ class TableBatch:
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
-            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
-            if np.isinf(numbers).any():
-                row = int(np.argmax(np.isinf(numbers)))
-                raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
-                    [column.name], first
-                )
-            bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
-            return np.where(np.isnan(numbers), np.int32(MISSING), bins)
+            numbers = self._numbers(column.name, first, last)
+            bins, row = column_kernels.bin_codes(numbers, column.edges)
+            if row >= 0:
+                error = CellError(f"holds {float(numbers[row]):g}", "Replace infinite values.", row, 0)
+                raise error.named([column.name], first)
+            return bins
         try:
             values, levels = self.table.columns[column.name], column.levels or ()
             return by_meaning(values.codes(first, last, levels), values, first, levels)
