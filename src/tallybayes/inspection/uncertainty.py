@@ -19,7 +19,8 @@ from tallybayes.core.batch import Array, Csr, Documents, Matrix, Rows, mask_scor
 from tallybayes.core.importance import corrections
 from tallybayes.core.model import Model
 from tallybayes.core.tally import named_cells
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.inspection.sampling import sampled
 from tallybayes.learning.stacking import PULL
