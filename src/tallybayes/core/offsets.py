@@ -18,7 +18,8 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, united
+from tallybayes.core.levels import united
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
 

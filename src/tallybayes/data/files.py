@@ -22,10 +22,10 @@ from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
 from tallybayes.data.encodings import in_utf8
+from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
-from tallybayes.data.tables import Table
 from tallybayes.data.tags import listed_in_sql
 from tallybayes.data.values import Storage
 from tallybayes.data.workbooks import SUFFIXES, read_workbook

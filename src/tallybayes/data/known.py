@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from tallybayes.core.schema import Schema
 from tallybayes.data.columns import matched
 from tallybayes.data.files import File, TypeConflict
-from tallybayes.data.tables import Table
+from tallybayes.data.frames import Table
 from tallybayes.data.truths import spelled_in_sql
 from tallybayes.errors import DataError
 

@@ -16,22 +16,25 @@ import numpy as np
 from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
 from tallybayes.core.keys import SeenKeys, copy_keys, smallest
-from tallybayes.core.schema import Column, Kind, Level, Schema, in_given_order, in_order
+from tallybayes.core.levels import in_given_order, in_order
+from tallybayes.core.schema import Column, Kind, Level, Schema
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.tokens import Tokens
-from tallybayes.data.columns import Overrides, inferred
+from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
 from tallybayes.data.finding import NOTHING, Found, find, part_column, refuse_dates
+from tallybayes.data.frames import Table, profile
 from tallybayes.data.inference import infer, kind_for, tokens_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
 from tallybayes.data.labels import encode_labels, objects, row_weights
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
-from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
+from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
 from tallybayes.errors import DataError, SettingError

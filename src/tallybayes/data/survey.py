@@ -14,7 +14,8 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, in_order, plural
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.summaries import Counts, Moments, Summary
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.dates import orders

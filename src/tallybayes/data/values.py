@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN, Documents
 from tallybayes.core.kernels import Texts, list_text, texts_of
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.labels import distinct, encode, factorise, is_missing, objects
 from tallybayes.data.tags import from_listed, lists_as_text, text_of_lists

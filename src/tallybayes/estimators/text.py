@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens, Words
+from tallybayes.data.frames import Table
 from tallybayes.data.labels import is_missing, objects
-from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError, row_number
 from tallybayes.estimators._fitted import Fitted
@@ -238,7 +238,7 @@ class TextNB(TableNB):
             n_jobs=self.n_jobs,
         )
 
-    def explain(self, row: Any, against: Any = None) -> Any:
+    def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Any:
         """Return the evidence for the class of one text.
 
         Parameters
@@ -246,12 +246,14 @@ class TextNB(TableNB):
         row : str
         against : class label, optional
             The class to compare with; the runner-up if not given.
+        interval : float, optional
+            The share of intervals that cover, such as 0.9.
 
         Returns
         -------
         Explanation
         """
-        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
+        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against, interval=interval)
 
 
 def tokens_of(given: Any, usual: Tokens) -> Tokens:

@@ -38,6 +38,8 @@ from tallybayes.core.terms import (
 )
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.export.reasons import Ranked
+from tallybayes.inspection.reasons import ReasonPlan
 
 FORMAT, VERSION = "tallybayes scorer", 1
 
@@ -154,9 +156,13 @@ class Scorer:
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def to_json(model: Model, indent: int | None = None) -> str:
-    """What a model does to a row, as JSON."""
-    return Scorer.of(model, texts=True, readings=True).to_json(indent)
+def to_json(model: Model, indent: int | None = None, reasons: ReasonPlan | None = None) -> str:
+    """What a model does to a row, as JSON; with a plan of reasons, what they are worked out with, too."""
+    scorer = Scorer.of(model, texts=True, readings=True)
+    if reasons is None:
+        return scorer.to_json(indent)
+    record = scorer.as_dict() | {"reasons": Ranked.of(reasons, model, scorer.terms).as_dict()}
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 # ------------------------------------------------------------------------------------------ from parameters to terms

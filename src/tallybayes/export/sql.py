@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.calibration import Curve, Isotonic, Temperature
+from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.core.terms import (
@@ -32,11 +32,15 @@ from tallybayes.core.terms import (
     Together,
     by_class,
 )
-from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.errors import SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import NAMES, Scorer, check_plain
+from tallybayes.export.reasons import Ranked, loss_columns, ranking
+from tallybayes.export.reasons import outputs as outputs_of
+from tallybayes.export.sql_curves import isotonic_steps
 from tallybayes.export.sql_readings import read_first
 from tallybayes.export.sql_tags import tag_conditions
+from tallybayes.inspection.reasons import ReasonPlan
 from tallybayes.inspection.sets import thresholds
 
 FAR = 1e75  # the square of a number below it, times one, is a number
@@ -50,13 +54,19 @@ def to_sql(
     proba: bool = True,
     keep: Sequence[str] | None = None,
     coverage: float | None = None,
+    reasons: ReasonPlan | None = None,
+    contributions: bool = False,
 ) -> str:
-    """One SELECT that returns the prediction, the probability and set membership of each class, for every row."""
+    """One SELECT that returns the prediction, the probability and set membership of each class, for every row.
+
+    With a plan of reasons also these, and with ``contributions`` what each of their names adds to the score.
+    """
     scorer = Scorer.of(model, tags=True, readings=True)
     check_plain(scorer)
     least = None if coverage is None else thresholds(model, coverage)
     query = Query(scorer, dialect_of(dialect), scorer.inputs if keep is None else tuple(keep))
-    return query.text(table, proba, least)
+    ranked = None if reasons is None else Ranked.of(reasons, model, scorer.terms)
+    return query.text(table, proba, least, ranked, contributions)
 
 
 class Query:
@@ -77,15 +87,66 @@ class Query:
 
     # ------------------------------------------------------------------------------------------ the whole
 
-    def text(self, table: str | Sequence[str], proba: bool, least: Array | None = None) -> str:
+    def text(
+        self,
+        table: str | Sequence[str],
+        proba: bool,
+        least: Array | None = None,
+        ranked: Ranked | None = None,
+        contributions: bool = False,
+    ) -> str:
         """The query; ``least`` is the probability (K,) from which each class is in the prediction set."""
         d, own = self.dialect, self.own
         scores = self._scores()
         chances = [f"p_{label}" for label in self.scorer.classes if proba]
         outputs = ["prediction", *chances, *(f"set_{label}" for label in self.scorer.classes if least is not None)]
-        if taken := [name for name in self.keep if name in outputs]:
+        parts = [] if ranked is None else loss_columns(self, ranked)
+        more = [] if ranked is None else list(outputs_of(ranked, contributions))
+        if taken := [name for name in self.keep if name in (*outputs, *more)]:
             raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
-        kept = [f"{own}k{j}" for j, _ in enumerate(self.keep)]
+        kept, extra = self._scored(table, scores, parts, ranked, contributions)
+        first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
+        kept = [*kept, *extra]
+        s = [f"{own}s{k}" for k in range(self.n_classes)]
+        self._step("topped", self.steps[-1][0], [*kept, *s, f"{d.largest(s)} AS {own}top"])
+        self._step("shifted", f"{own}topped", [*kept, *self._shifted()])
+        given = self._calibrated(kept)
+        best, total = f"{own}best", f"{own}total"
+        ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
+        self._step("normalised", self.steps[-1][0], [*kept, *given, *ends])
+        pairs = list(zip(given, self.scorer.classes, strict=True))
+        chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
+        shares = [f"{name} / {total}" for name in given]
+        limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
+        members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
+        shown = [f"CASE {chosen} END", *(shares if proba else []), *members, *extra]
+        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, (*outputs, *more), strict=True)]
+        return self.finished(f"{own}normalised", [*first, *named])
+
+    def _scored(
+        self,
+        table: str | Sequence[str],
+        scores: Sequence[str],
+        parts: Sequence[tuple[str, str]],
+        ranked: Ranked | None,
+        contributions: bool,
+    ) -> tuple[list[str], list[str]]:
+        """Add the steps up to the scores; returns the kept columns, and those of reasons and contributions."""
+        own, kept, added, extra = self.own, self.coded(table), [], list[str]()
+        named = [f"{score} AS {own}s{k}" for k, score in enumerate(scores)]
+        if ranked is not None:
+            added = [f"{own}c{e}" for e in ranked.used] if contributions else []
+            losses = [f"{loss} AS {own}l{e}" for (_, loss), e in zip(parts, ranked.used, strict=True)]
+            named += losses + [f"{part} AS {name}" for (part, _), name in zip(parts, added, strict=False)]
+        self._step("scored", f"{own}coded", [*kept, *named])
+        if ranked is not None:
+            passed = [*kept, *(f"{own}s{k}" for k in range(self.n_classes)), *added]
+            extra = [name for pair in ranking(self, passed, ranked) for name in pair]
+        return kept, [*extra, *added]
+
+    def coded(self, table: str | Sequence[str]) -> list[str]:
+        """Add the steps up to the places of levels and bins; returns what the kept columns are called."""
+        d, own, kept = self.dialect, self.own, [f"{self.own}k{j}" for j, _ in enumerate(self.keep)]
         source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
         read = self.scorer.readings
         first = read_first(source, read, d, own, {name: self._called(name) for name in read})
@@ -98,27 +159,13 @@ class Query:
         coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
         joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
         self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
-        s = [f"{own}s{k}" for k in range(self.n_classes)]
-        self._step(
-            "scored", f"{own}coded", [*kept, *(f"{score} AS {name}" for score, name in zip(scores, s, strict=True))]
-        )
-        self._step("topped", f"{own}scored", [*kept, *s, f"{d.largest(s)} AS {own}top"])
-        self._step("shifted", f"{own}topped", [*kept, *self._shifted()])
-        given = self._calibrated(kept)
-        best, total = f"{own}best", f"{own}total"
-        ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
-        self._step("normalised", self.steps[-1][0], [*kept, *given, *ends])
-        pairs = list(zip(given, self.scorer.classes, strict=True))
-        chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
-        shares = [f"{name} / {total}" for name in given]
-        limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
-        members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
-        shown = [f"CASE {chosen} END", *(shares if proba else []), *members]
-        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=True)]
-        once = {f"{own}scored": d.once}  # few numbers a row, and dear
+        return kept
+
+    def finished(self, over: str, columns: Sequence[str]) -> str:
+        """All steps as one query."""
+        once = {f"{self.own}scored": self.dialect.once}  # few numbers a row, and dear
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
-        beside = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
-        return f"WITH {steps}\nSELECT {', '.join([*beside, *named])}\nFROM {own}normalised\n"
+        return f"WITH {steps}\nSELECT {', '.join(columns)}\nFROM {over}\n"
 
     def _called(self, column: str) -> str:
         """The name of a column in the steps: that of one which is read from others is another."""
@@ -336,56 +383,12 @@ class Query:
         """The next steps; returns the columns that are in proportion to the probabilities."""
         d, own, calibration = self.dialect, self.own, self.scorer.calibration
         if isinstance(calibration, Isotonic):
-            return self._isotonic(calibration, kept)
+            return isotonic_steps(self, calibration, kept)
         cooled = f" / {d.number(calibration.temperature)}" if isinstance(calibration, Temperature) else ""
         powers = [f"{own}e{k}" for k in range(self.n_classes)]
         raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
         self._step("powers", f"{own}shifted", [*kept, *raised])
         return powers
-
-    def _isotonic(self, calibration: Isotonic, kept: list[str]) -> list[str]:
-        d, own, number = self.dialect, self.own, self.dialect.number
-        if calibration.margin <= 0:
-            raise NotAvailableError("curves without a margin cannot be written as SQL; fit the calibration again")
-        shifted = [f"{own}d{k}" for k in range(self.n_classes)]
-        classes = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
-        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in classes}
-        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in classes]
-        self._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
-        odds = []
-        for k in classes:
-            total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
-            odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
-        self._step("odds", f"{own}rivals", [*kept, *odds])
-        curves = [
-            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, classes, strict=True)
-        ]
-        self._step("curves", f"{own}odds", [*kept, *curves])
-        low, high = number(calibration.margin), number(1.0 - calibration.margin)
-        heights = [f"{own}h{k}" for k in classes]
-        held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
-        if len(held) == 1:
-            held = [f"{number(1.0)} - ({held[0]})", held[0]]
-        self._step("held", f"{own}curves", [*kept, *(f"{h} AS {own}p{k}" for k, h in enumerate(held))])
-        return [f"{own}p{k}" for k in range(self.n_classes)]
-
-    def _curve(self, curve: Curve, x: str) -> str:
-        """A line through knots, level outside them; the stretch is halved until one is left."""
-        number, at, height = self.dialect.number, curve.log_odds, curve.probability
-
-        def between(first: int, last: int) -> str:
-            if last - first == 1:
-                slope = (height[last] - height[first]) / (at[last] - at[first])
-                return f"{number(height[first])} + {number(slope)} * ({x} - {number(at[first])})"
-            middle = (first + last) // 2
-            return (
-                f"CASE WHEN {x} < {number(at[middle])} THEN {between(first, middle)} ELSE {between(middle, last)} END"
-            )
-
-        last = len(at) - 1
-        inside = between(0, last) if last else number(height[0])
-        low, high = f"{x} <= {number(at[0])}", f"{x} >= {number(at[-1])}"
-        return f"CASE WHEN {low} THEN {number(height[0])} WHEN {high} THEN {number(height[-1])} ELSE {inside} END"
 
 
 def _begins(names: Sequence[str], own: str) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.data.tables import whole_numbers
+from tallybayes.data.frames import whole_numbers
 from tallybayes.errors import NotAvailableError
 
 

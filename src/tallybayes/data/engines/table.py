@@ -16,11 +16,11 @@ from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
 from tallybayes.data.engines.worker_readings import measured_by_workers, read_by_workers
 from tallybayes.data.files import BATCH
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import is_missing
 from tallybayes.data.reading import Measure, expressions, measured_sql
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import Seen
-from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError, TallybayesError
 

@@ -9,9 +9,9 @@ from typing import Any
 import narwhals as nw
 
 from tallybayes.core.readings import DAY, Reading
+from tallybayes.data.frames import read_table
 from tallybayes.data.labels import is_missing
 from tallybayes.data.reading import Measure, Measured, read_values
-from tallybayes.data.tables import read_table
 
 WORDS, WHOLE = ("month", "weekday"), ("day", "hour")  # parts of dates that are texts and whole numbers
 
