@@ -140,6 +140,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
+    review.tables(parser)
     parser.add_argument(
         "--class-weight", metavar="balanced or label=w,…", help="how many times the rows of a class count (once)"
     )
