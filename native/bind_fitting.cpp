@@ -3,6 +3,7 @@
 #include "centring.hpp"
 #include "corrections.hpp"
 #include "pairs.hpp"
+#include "stacking.hpp"
 #include "weights.hpp"
 #include "word_weights.hpp"
 
@@ -71,6 +72,14 @@ TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coa
 TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
 
 TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
+
+TB_CLONES double run_stacking(const tb::Readings& x, const double* centre, double pull, double tolerance, double* at) {
+    return tb::Stacking(x, centre, pull, tolerance).run(at);
+}
+
+TB_CLONES void run_score_losses(const double* scores, const std::int32_t* codes, Index n, Index k, double* losses) {
+    tb::score_losses(scores, codes, n, k, losses);
+}
 
 TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, const double* at, const double* prior, double* found, double* says) {
     tb::column_constants(x, codes, at, prior, found, says);
@@ -182,4 +191,16 @@ void bind_fitting(nb::module_& m) {
         hard(codes, weight, x.n, x.rivals + 1);
         run_constants(x, codes.data(), at.data(), log_prior.data(), found.data(), says.data());
     }, "terms"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "log_prior"_a.noconvert(), "found"_a.noconvert(), "says"_a.noconvert(), Release());
+    m.def("stack_readings", [](const Table<float>& base, const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, double tolerance) {
+        const Index k = rows(base), n = cols(base), v = rows(terms);
+        require(k > 0 && cols(terms) == k && cube_terms(terms) == n && rows(weight) == n, "readings do not fit their rows");
+        require(v > 0 && v <= tb::kMostReadings && rows(centre) == v && rows(at) == v && pull > 0.0, "weights do not fit the readings");
+        return run_stacking({base.data(), terms.data(), weight.data(), n, k, v}, centre.data(), pull, tolerance, at.data());
+    }, "base"_a.noconvert(), "terms"_a.noconvert(), "weight"_a.noconvert(), "centre"_a.noconvert(), "at"_a.noconvert(), "pull"_a, "tolerance"_a, Release());
+    m.def("score_losses", [](const Table<double>& scores, const Codes& codes, const OutVector<double>& losses) {
+        const Index n = rows(scores), k = cols(scores);
+        require(rows(codes) == n && rows(losses) == n && k > 0, "scores do not fit their rows");
+        for (Index i = 0; i < n; ++i) require(codes.data()[i] >= 0 && codes.data()[i] < k, "a class code is out of range");
+        run_score_losses(scores.data(), codes.data(), n, k, losses.data());
+    }, "scores"_a.noconvert(), "codes"_a.noconvert(), "losses"_a.noconvert(), Release());
 }

@@ -17,8 +17,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.core.levels import positions
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Kind, Schema, positions
+from tallybayes.core.schema import Column, Kind, Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.arrays import one_block

@@ -10,8 +10,8 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.data.engines import Lazy, count_lazy
+from tallybayes.data.frames import read_table
 from tallybayes.data.opening import open_source
-from tallybayes.data.tables import read_table
 from tests.blocks import block_added
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 

@@ -208,6 +208,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="DATA or COLUMN=VALUE", help="a file, or the values of the row")
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (default: the next likeliest)")
+    parser.add_argument("--interval", type=float, metavar="LEVEL", help="show intervals, such as 0.9 for 90 per cent")
     parser.add_argument("--work", action="store_true", help="show the calculation step by step")
     parser.add_argument("--plot", action="store_true", help="draw the evidence as a waterfall chart")
     _printing(parser)

@@ -150,7 +150,7 @@ def value_of(column: Column, text: str) -> Any:
     """A typed value as the column stores it: text, a number, a level, or missing."""
     if text == "":
         return None
-    if column.kind in ("text", "date") or column.is_read_from_text:
+    if column.kind in ("text", "tags", "date") or column.is_read_from_text:
         return text
     if column.levels is None:
         try:

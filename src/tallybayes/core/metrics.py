@@ -90,16 +90,14 @@ def score(
     rows, predicted = np.arange(len(codes)), log_posterior.argmax(axis=1)
     own = np.clip(log_posterior[rows, codes], math.log(EPS), math.log1p(-EPS))
     error = np.exp(log_posterior)
-    confidence = error[rows, predicted]
+    hit, confidence = predicted == codes, error[rows, predicted]
     found = Conformity.of(np.minimum(error[rows, codes], 1.0), codes, weight, n_classes)
     sets = SetFigures.of(error, codes, weight, conformity or found, conformity is None)
-    ranked, cost, fixed = rankings(error, codes, weight), None, 0.0
-    if costs is not None:
-        cost, fixed = _cost(error, codes, weight, costs)
+    ranked = rankings(error, codes, weight)
+    cost, fixed = (None, 0.0) if costs is None else _cost(error, codes, weight, costs)
     error[rows, codes] -= 1.0
-    n = float(weight.sum()) ** 2 / float((weight**2).sum())  # how many rows of equal weight tell as much (Kish 1965)
+    n = float(weight.sum()) ** 2 / float((weight**2).sum())  # how many rows of equal weight count as much (Kish 1965)
     n_guess = max(len(np.unique(codes)), 2)  # classes to guess from
-    hit = predicted == codes
     confusion, margins = _confusion(codes, predicted, weight, n_classes)
     return Evaluation(
         method,

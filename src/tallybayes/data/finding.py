@@ -5,21 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from tallybayes.core.readings import CYCLIC, DAY, LEVELS, DatePart, NumberText, Order, Part, Reading
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import EPOCH, micros, orders
+from tallybayes.data.frames import Table
 from tallybayes.data.number_text import is_missing_word, number_of, number_text
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import Measure, Measured, warn_of_lost
 from tallybayes.data.values import Values
 from tallybayes.errors import DataError
-
-if TYPE_CHECKING:
-    from tallybayes.data.columns import Overrides
-    from tallybayes.data.tables import Table
 
 SAMPLED = 400  # different values by which it is seen whether a text may be a number or a date
 

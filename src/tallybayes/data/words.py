@@ -104,6 +104,8 @@ def _missing(x: Documents) -> NDArray[np.bool_]:
 class HoldsText:
     """What a column does if its values are text: its words are counted once, when they are learned."""
 
+    are_lists = False  # whether its texts were lists of tags
+
     _counted: tuple[Tokens, Counted] | None = None
 
     def texts(self, first: int = 0, last: int | None = None) -> kernels.Texts:

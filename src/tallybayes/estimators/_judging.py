@@ -1,4 +1,4 @@
-"""What an estimator is worth on labelled rows, and sets of classes that hold what they promise."""
+"""What an estimator is worth on labelled rows; sets of classes and intervals that hold what they promise."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes.core.batch import Array
 from tallybayes.core.conformal import USUAL, PredictionSets
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.inspection.evaluate import evaluated
 from tallybayes.inspection.scorecard import BASE, ODDS, POINTS, Scorecard
 from tallybayes.inspection.scorecard import scorecard as card_of
 from tallybayes.inspection.sets import prediction_sets
+from tallybayes.inspection.uncertainty import USUAL as LEVEL
+from tallybayes.inspection.uncertainty import Uncertainty
 
 
 def evaluate(
@@ -132,3 +135,32 @@ def predict_set(
     batch = self._rows(X)
     given: dict[str, Any] = {"by_class": by_class, "allow_empty": allow_empty, "evaluation": evaluation}
     return prediction_sets(self.model_, batch, coverage, **given, n_jobs=self.n_jobs)
+
+
+def predict_interval(self: Any, X: Any, level: float = LEVEL) -> Array:
+    """Return the interval of P(y | x) of each row and class, from the counts behind it.
+
+    A share ``level`` of the intervals covers the probability that would be learned from endless rows like those seen.
+    It is about how much was learned, not about which class is right: for that see `predict_set`.
+
+    Parameters
+    ----------
+    X : rows as `predict` takes them
+    level : float, default=0.9
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes, 2)
+        The lower and the upper end.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, datasets
+    >>> penguins = datasets.penguins()
+    >>> few = {name: penguins[name] for name in ("island", "bill_length_mm", "species")}
+    >>> model = NaiveBayes().fit(few, target="species")
+    >>> row = {"island": ["Dream"], "bill_length_mm": [43.2]}
+    >>> float(model.predict_proba(row)[0, 0].round(2)), model.predict_interval(row)[0, 0].round(2)
+    (0.46, array([0.28, 0.64]))
+    """
+    return Uncertainty(self.model_).probabilities(self._rows(X), level)

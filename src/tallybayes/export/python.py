@@ -207,7 +207,7 @@ class Lines:
 
     def text(self, term: Text) -> Iterator[str]:
         places = self.table({word: place for place, word in enumerate(term.words)})
-        asked = ("words", "lower", "ngrams", "characters", "stop_words", "damped", "scaled")
+        asked = ("words", "lower", "ngrams", "characters", "stop_words", "damped", "scaled", "separator")
         tokens = ", ".join(f"{name}={_text(getattr(term.tokens, name))}" for name in asked)
         yield f"x = value({term.column!a})"
         yield IF_SOME

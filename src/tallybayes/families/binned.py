@@ -27,6 +27,7 @@ from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
+    pooled_known,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -97,6 +98,15 @@ class Binned(OfLevels):
         log_prob = coarse.table[group + np.repeat(coarse.start[:-1], summary.n_levels)]
         fine = Tables.of(log_prob, summary.n_levels, 0.0, n_groups, shared_by(group, n_groups, summary.n_levels))
         return Bins(fine.table, fine.start, fine.n_effective, fine.sharing, group, n_groups)
+
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        assert isinstance(params, Bins)
+        assert summary.n_levels is not None
+        merged = _merged(summary, params.group, params.n_groups)
+        strength = per_column(self.strength, len(params.n_groups))
+        count, smoothed, mass = pooled_known(merged.count.T, params.n_groups, strength)
+        place = params.group + np.repeat(kernels.starts(params.n_groups)[:-1], summary.n_levels)
+        return count[place], smoothed[place], mass
 
     def leave_one_out(self, summary: Counts, params: Bins, x: Codes, labels: Labels) -> Array:
         merged = _merged(summary, params.group, params.n_groups)

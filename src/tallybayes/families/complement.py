@@ -22,9 +22,11 @@ from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import NotAvailableError, UnlearnError
 from tallybayes.families._linear import Linear, Slopes, sparse_of
+from tallybayes.families._variances import HALF, of_words
 from tallybayes.families.multinomial import (
     bag_of_words,
     estimate_by_rarity,
+    inverse_frequency,
     log_shares,
     mean_length,
     refuse_idf,
@@ -122,6 +124,15 @@ class Complement(Family):
 
     def contributions(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(x)
+
+    def variances(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        if self.norm:
+            raise NotAvailableError("weights that are divided by their sum have no intervals; use norm=False")
+        rarity = inverse_frequency(summary) if self.idf else np.ones(summary.count.shape[1])
+        others = np.maximum(summary.cell_total - summary.count, 0.0)
+        alpha = per_column(self.alpha, others.shape[1])
+        share = 1.0 / np.maximum(others + alpha, others + HALF).T
+        return of_words(x, weights * rarity, share, np.maximum(others.sum(axis=1) + alpha.sum(), 1.0))
 
     def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""

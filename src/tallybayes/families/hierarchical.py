@@ -21,6 +21,7 @@ from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
+    pooled_known,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -67,6 +68,10 @@ class Hierarchical(OfLevels):
         assert summary.n_levels is not None
         strength = per_column(self.strength, len(summary.n_levels))
         return pooled_tables(summary.count.T, summary.n_levels, strength, self.unseen == "smooth")
+
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        assert summary.n_levels is not None
+        return pooled_known(summary.count.T, summary.n_levels, per_column(self.strength, len(summary.n_levels)))
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         return pooled_leave_one_out(summary, x, labels, per_column(self.strength, x.shape[1]), 1.0)

@@ -41,6 +41,7 @@ from tallybayes.families._linear import (
     times_log,
     vetoes,
 )
+from tallybayes.families._variances import HALF, of_words
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,13 @@ class Multinomial(Family):
 
     def contributions(self, params: Words, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(of_length(x, self.document_length))
+
+    def variances(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        rarity = inverse_frequency(summary) if self.idf else np.ones(len(alpha))
+        share = 1.0 / np.maximum(summary.count + alpha, summary.count + HALF).T
+        mass = np.maximum(summary.count.sum(axis=1) + alpha.sum(), 1.0)
+        return of_words(of_length(x, self.document_length), weights * rarity, share, mass)
 
     def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None

@@ -20,7 +20,8 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.core.summaries import Counts
 from tallybayes.data.columns import rows as rows_of
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, MissingExtraError, SettingError, nearest
 from tallybayes.inspection.sampling import sampled
 

@@ -19,7 +19,7 @@ from tallybayes.errors import SettingError
 from tallybayes.families import numeric_families
 
 if TYPE_CHECKING:
-    from tallybayes.data.columns import Overrides
+    from tallybayes.data.overrides import Overrides
 
 Alpha = float | Mapping[str, float] | Literal["auto"] | None
 Missing = Literal["ignore", "level"]
@@ -146,7 +146,7 @@ class Options:
     @property
     def overrides(self) -> Overrides:
         """What is given for single columns."""
-        from tallybayes.data.columns import Overrides  # it reads frames, which model files need not
+        from tallybayes.data.overrides import Overrides  # it reads frames, which model files need not
 
         # A stream has no likelihood to keep to, but its words are the usual ones from the first batch on.
         plain = self.classical or self.unlabelled == "em"

@@ -93,7 +93,7 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch, losses: Mapping[
 
 def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | None:
     """A column as it is paired; None where it has a single level."""
-    if column.kind in ("ignored", "date", "text") or (column.levels is None and p not in read.fine):
+    if column.kind in ("ignored", "date", "text", "tags") or (column.levels is None and p not in read.fine):
         return None
     if p in read.fine and column.edges is None:
         column = replace(column, edges=fine_edges_of(batch, p))

@@ -114,7 +114,7 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
             return model, Unseen(plain, labels, PSEUDOCOUNT_KEPT)
         weights = ladder.weights[0]
         given = EvidenceWeights(column_weights(model, ladder.names, weights), float(weights[0]))
-        note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
+        note = f"weights learned from {plural(ladder.n_rows, 'row')}"
         settings = replace(model.settings, weights=given)
         model = replace(model, settings=settings, provenance=model.provenance.noted(note))
         unseen = Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")

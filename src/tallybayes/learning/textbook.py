@@ -50,7 +50,7 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
     }
     for block, at in places.items():
         column = schema.columns[at[0]]
-        if column.kind == "text":
+        if column.is_text:
             families[block] = _document(family_of(block), options.given_alpha(column.name), options.idf)
     return Settings(
         {name: families[name] for name in places},
@@ -93,7 +93,7 @@ def given_families(schema: Schema, settings: Settings, options: Options) -> Give
         for j, p in enumerate(places):
             column = schema.columns[p]
             smoothed = options.alpha is not None and name == "categorical"
-            if smoothed or column.name in overrides.family or column.kind in ("count", "text"):
+            if smoothed or column.name in overrides.family or column.kind in ("count", "text", "tags"):
                 found[column.name] = for_columns(settings.families[name], [j])
     plain = options.min_count == 0 and options.unseen == "ignore"
     category = None if plain else Categorical(1.0, options.unseen, float(options.min_count))

@@ -11,14 +11,15 @@ from typing import Any
 import narwhals as nw
 
 from tallybayes.core.readings import Reading
+from tallybayes.data.engines.lists import listed_in_engine
 from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
 from tallybayes.data.files import BATCH
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import is_missing
 from tallybayes.data.reading import Measure, expressions, measured_sql
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import Seen
-from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError, TallybayesError
 
@@ -184,6 +185,12 @@ class Lazy:
     def labelled(self, columns: Sequence[str], target: str) -> nw.LazyFrame[Any]:
         """Some columns of the rows that have a label."""
         return self.frame.filter(~self.value(target).is_null()).select(*self._chosen([*columns, target]))
+
+    def with_lists(self) -> Lazy:
+        """The same table with lists of tags as text."""
+        lists = [name for name, kind in self.schema.items() if isinstance(kind, nw.List) and kind.inner == nw.String]
+        found = listed_in_engine(self.engine, nw.to_native(self.frame), {self.renamed.get(n, n): n for n in lists})
+        return self if found is None else Lazy(nw.from_native(found), self.renamed)
 
     def without(self, name: str, value: int) -> Lazy:
         """The same table with a number of a column read as a missing value."""
