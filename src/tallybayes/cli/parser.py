@@ -195,6 +195,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
         help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
     )  # fmt: skip
     how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
+    review.by(parser)
     _printing(parser)
 
 

@@ -32,6 +32,14 @@ def reasons(parser: argparse.ArgumentParser, contributions: bool = False) -> Non
         parser.add_argument("--contributions", action="store_true", help="also what each column adds to the score")
 
 
+def by(parser: argparse.ArgumentParser) -> None:
+    """The options of figures by subgroup."""
+    parser.add_argument("--by", metavar="COLUMN", help="figures by subgroup; columns with commas between are crossed")
+    parser.add_argument(
+        "--label", metavar="LABEL", help="with --by: the class whose rates they are (the second of two)"
+    )
+
+
 def tables(parser: argparse.ArgumentParser) -> None:
     """The options of models that can be read."""
     parser.add_argument(

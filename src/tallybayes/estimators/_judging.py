@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.core.batch import Array
 from tallybayes.core.conformal import USUAL, PredictionSets
 from tallybayes.core.evaluation import Evaluation
-from tallybayes.inspection.evaluate import evaluated
+from tallybayes.inspection.evaluate import evaluated, scored_rows
 from tallybayes.inspection.scorecard import BASE, ODDS, POINTS, Scorecard
 from tallybayes.inspection.scorecard import scorecard as card_of
 from tallybayes.inspection.sets import prediction_sets
+from tallybayes.inspection.subgroups import Subgroups, subgroups
 from tallybayes.inspection.uncertainty import USUAL as LEVEL
 from tallybayes.inspection.uncertainty import Uncertainty
 
@@ -26,7 +27,9 @@ def evaluate(
     method: Any = "auto",
     seed: int = 0,
     costs: Any = None,
-) -> Evaluation:
+    by: Any = None,
+    label: Any = None,
+) -> Evaluation | Subgroups:
     """Evaluate the predictions: accuracy, log loss, calibration and more.
 
     Parameters
@@ -43,12 +46,19 @@ def evaluate(
     costs : mapping or array-like of shape (n_classes, n_classes), optional
         What predictions cost, ``{(true, predicted): cost}``: the figures then have the mean cost of the decisions
         that are expected to cost least.
+    by : str, list of str, or array-like of shape (n_samples,), optional
+        A column of the table, whether the model reads it or not, columns that are crossed, or the group of each row:
+        the figures of each group with intervals, on the same held-out scores.
+    label : class, optional
+        With ``by``, the class whose rates are compared; of two classes, the second.
 
     Returns
     -------
-    Evaluation
+    Evaluation, or Subgroups with ``by``
     """
     rows = self.labelled_rows(X, y, sample_weight)
+    if by is not None:
+        return subgroups(scored_rows(self.model_, rows, method, seed, self.n_jobs), by, label)
     return evaluated(self.model_, rows, method, seed, self.n_jobs, costs=costs)
 
 
