@@ -140,6 +140,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
+    review.tables(parser)
     parser.add_argument(
         "--class-weight", metavar="balanced or label=w,…", help="how many times the rows of a class count (once)"
     )
@@ -194,6 +195,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
         help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
     )  # fmt: skip
     how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
+    review.by(parser)
     _printing(parser)
 
 

@@ -37,7 +37,7 @@ from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import DataError, SettingError, nearest
 
 KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
 
@@ -186,14 +186,16 @@ class FileSource:
     ) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
 
-    def known_rows(self, schema: Schema, places: Places, most: int) -> TableBatch:
-        """A sample of rows whose columns a model knows; what they hold besides is not counted."""
+    def known_rows(self, schema: Schema, places: Places, most: int, also: Sequence[str] = ()) -> TableBatch:
+        """A sample of rows whose columns a model knows; of what they hold besides, only the columns named are read."""
         check_columns(self.file, schema, set(self.scan.columns))
 
         def work(file: Any) -> TableBatch:
             self.file = self._prepared(self._as_learned(file, schema))
             self._seen = self._survey(self.file, {})
-            tables = self._tables(self._evidence(schema))
+            if lost := [name for name in also if name not in self.file.types]:
+                raise DataError(f"{self.file.name} has no column {lost[0]!r}; {nearest(lost[0], self.file.types)}")
+            tables = self._tables([*self._evidence(schema), *also])
             return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, {})
 
         return replace(with_retyping(self.file, work), places=places)

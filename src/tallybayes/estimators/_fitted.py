@@ -23,7 +23,7 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError, plain, unlearning
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
-from tallybayes.estimators._judging import evaluate, predict_interval, predict_set
+from tallybayes.estimators._judging import evaluate, predict_interval, predict_set, scorecard
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
 from tallybayes.estimators._reading import contributions, load, reasons
 from tallybayes.estimators._saving import saved_of
@@ -366,6 +366,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
 
     to_json, to_python, to_sql, to_onnx, report = to_json, to_python, to_sql, to_onnx, report
     evaluate, predict_set, predict_interval = evaluate, predict_set, predict_interval
+    scorecard = scorecard
     coef_, intercept_, to_logistic_regression = property(coef), property(intercept), to_logistic_regression
 
     def __sklearn_is_fitted__(self) -> bool:

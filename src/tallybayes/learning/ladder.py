@@ -166,7 +166,8 @@ def _block(read: Reading, batch: TableBatch, rows: HeldOut, names: Sequence[str]
     """The numbers together, as a model of their own; None where there are fewer than two."""
     if options.weights is None:
         return None
-    numbers = [c for c in read.model.schema.columns if c.kind == "numeric" and c.name in read.families]
+    free = [c for c in read.model.schema.columns if c.name in read.families and not options.is_table(c.name)]
+    numbers = [c for c in free if c.kind == "numeric"]
     values = {c.name: np.asarray(batch.table.columns[c.name].numbers(0, batch.n_rows), float) for c in numbers}
     numbers = [c for c in numbers if _varies(values[c.name])]
     if len(numbers) > MOST_NUMBERS:

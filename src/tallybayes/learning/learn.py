@@ -27,6 +27,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
 from tallybayes.data.weighted import WeightedSource
 from tallybayes.errors import ColumnWarning, DataError, NotAvailableError, SettingError
+from tallybayes.learning.constraints import check_constraints
 from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -85,6 +86,8 @@ def _learned(source: Source, options: Options, before: Model | None = None) -> t
     overrides = options.overrides if options.matrix is None else NONE
     options.report("reading rows")
     schema = source.profile(overrides, options.stream)
+    options.check_together()
+    check_constraints(schema, options)
     options = replace(options, prior=prior_by_class(options.prior, schema.classes))
     factors = _class_factors(source, schema, options)
     source = WeightedSource(source, factors) if factors else source

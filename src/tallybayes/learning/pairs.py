@@ -48,6 +48,9 @@ def found_pairs(
     """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
     given = options.given_pairs is not None
     losses = {} if given else dict(zip(names, rows.single_losses().tolist(), strict=True))
+    losses = {name: loss for name, loss in losses.items() if name not in options.monotone}
+    if not given and not losses:
+        return None, rows
     grid = _grid(read, batch, sample, losses)
     if grid is None:
         return None, rows

@@ -15,6 +15,7 @@ from tallybayes.families import (
     Categorical,
     Cyclic,
     Gaussian,
+    Grouped,
     Hierarchical,
     Multinomial,
     Ordered,
@@ -43,6 +44,7 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
         "poisson": Poisson(pseudocount("poisson")),
         "multinomial": Multinomial(pseudocount("multinomial")),
         "hierarchical": Hierarchical(unseen=options.unseen),
+        "grouped": Grouped(),
         "ordered": Ordered(),
         "cyclic": Cyclic(),
     }
