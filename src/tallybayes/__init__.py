@@ -23,6 +23,7 @@ _HOME = {
     "EM": "learning.options",
     "TextNB": "estimators.text",
     "Tokens": "core.tokens",
+    "Ledger": "storage.ledger",
     "Model": "core.model",
     "Settings": "core.settings",
     "Tally": "core.tally",

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     values = row.table.row(0)
     against = None if options.against is None else label_of(model.schema.classes, options.against)
     with notes(options):
-        found = explain(model, row, values, against)
+        found = explain(model, row, values, against, options.interval)
         worked = steps(model, row, values) if options.work else ()
     if options.json:
         calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]

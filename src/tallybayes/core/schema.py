@@ -21,7 +21,7 @@ from tallybayes.core.readings import Reading
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import SchemaError
 
-Kind = Literal["numeric", "category", "boolean", "count", "text", "date", "pair", "block", "ignored"]
+Kind = Literal["numeric", "category", "boolean", "count", "text", "tags", "date", "pair", "block", "ignored"]
 
 WIDEST = 40  # characters of a name that a printed table makes room for
 MOST_SHOWN = 30  # classes that are listed before "and so many more"
@@ -35,12 +35,13 @@ class Column:
     ----------
     name : str
         Its name, unique in the schema.
-    kind : {"numeric", "category", "boolean", "count", "text", "date", "pair", "block", "ignored"}
-        What its values mean; an ignored column is no evidence, a date is read in parts that are columns of their own,
-        a pair is two other columns taken together, a block several numeric ones.
+    kind : {"numeric", "category", "boolean", "count", "text", "tags", "date", "pair", "block", "ignored"}
+        What its values mean; tags are several in a cell, an ignored column is no evidence, a date is read in parts
+        that are columns of their own, a pair is two other columns taken together, a block several numeric ones.
     levels : sequence, optional
         The values a category may take; the position of a level is its code. A level that never occurs still
-        takes its share of the smoothing. Of text, the words: a `Vocabulary`, or a range if they are hashed.
+        takes its share of the smoothing. Of text, the words, and of tags, these: a `Vocabulary`, or a range if they
+        are hashed.
     reason : str, optional
         Why the column was taken to be of this kind.
     lasting : str, optional
@@ -81,7 +82,8 @@ class Column:
     order: Literal["", "line", "circle"] = ""
 
     def __repr__(self) -> str:
-        of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
+        noun = "levels" if self.tokens is None else "tags" if self.kind == "tags" else "words"
+        of = "" if self.levels is None else f" of {len(self.levels)} {noun}"
         of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
         return f"Column({self.name}: {self.kind}{of})"
 
@@ -103,6 +105,11 @@ class Column:
         return self.reading.number is not None or (
             self.reading.date is not None and self.reading.date.order in ("ymd", "dmy", "mdy", "hms")
         )
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are tokenised: a text, or several tags."""
+        return self.kind in ("text", "tags")
 
     @property
     def is_evidence(self) -> bool:
@@ -221,7 +228,7 @@ class NumberedColumns(Sequence[Column]):
     def __post_init__(self) -> None:
         if not 0 <= self.n_columns < 2**31:
             raise SchemaError(f"there cannot be {self.n_columns:,} columns")
-        if self.kind in ("text", "pair"):  # which have words or parts
+        if self.kind in ("text", "tags", "pair"):  # which have words or parts
             raise SchemaError(f"the columns of an array cannot be {self.kind}")
 
     def __len__(self) -> int:
@@ -328,7 +335,7 @@ class Schema:
 
 def _check_column(column: Column) -> None:
     """Refuse text without words, words without text, levels twice and bins out of order."""
-    if (column.kind == "text") != (column.tokens is not None):
+    if column.is_text != (column.tokens is not None) or (column.kind == "tags" and not _has_tags(column)):
         raise SchemaError(f"column {column.name!r} does not define how its text is tokenised")
     if column.kind in ("numeric", "count") and column.levels is not None:
         raise SchemaError(f"column {column.name!r} has levels, but is {column.kind}")
@@ -356,13 +363,19 @@ def _check_column(column: Column) -> None:
             raise SchemaError(f"the bins of column {column.name!r} are not in order")
 
 
+def _has_tags(column: Column) -> bool:
+    return column.tokens is not None and column.tokens.words == "tags"
+
+
 def block_of(column: Column, family: str) -> str:
     """The block that a family's columns are counted in: one for all of them, but each text is a document of its own."""
-    return f"{family}:{column.name}" if column.kind == "text" else family
+    return f"{family}:{column.name}" if column.is_text else family
 
 
 def words(column: Column) -> str:
     """How many words a column of text has; tokens, where they are more or less than words."""
+    if column.kind == "tags" and not isinstance(column.levels, range):
+        return plural(len(column.levels or ()), "tag")
     if isinstance(column.levels, range):
         return f"{plural(len(column.levels), 'hashed number')} for the words"
     whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)

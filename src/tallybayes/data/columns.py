@@ -21,6 +21,7 @@ from tallybayes.data.inference import (
     in_order_as_given,
     infer,
     kind_for,
+    tokens_for,
     with_missing_level,
 )
 from tallybayes.data.overrides import Overrides
@@ -52,7 +53,8 @@ def inferred(
     names = list(table.columns)
     given.check(names)
     storage = {name: table.columns[name].storage for name in given.family}
-    kinds = {**{name: kind_for(family, storage[name]) for name, family in given.family.items()}, **given.kind}
+    tags = {name: "tags" for name, tokens in given.tokens.items() if tokens.words == "tags"}
+    kinds = {**{name: kind_for(family, storage[name]) for name, family in given.family.items()}, **tags, **given.kind}
 
     def column(name: str) -> Column:
         if name in given.drop or kinds.get(name) == "ignored":
@@ -65,17 +67,18 @@ def inferred(
             if levels is not None:
                 is_level = given.missing.get(name, given.default_missing) == "level"
                 return with_missing_level(levels) if is_level else levels
+        own = given.tokens.get(name)
         if kinds.get(name) == "text" and not isinstance(values, Profile):  # its distinct values are not needed
             text = as_given(Profile(name, values.storage, len(values), values.n_missing), "text")
-            return _tokenised(text, given.tokens.get(name, given.default_tokens), whole)
+            return _tokenised(text, given.default_tokens if own is None else own, whole)
         seen = profile(name, values)
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
         if name in given.ordered:
             return in_order_as_given(seen, given.ordered[name])
         known = as_given(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
-        if known.kind == "text":
-            return _tokenised(known, given.tokens.get(name, given.default_tokens), whole)
+        if known.is_text:
+            return _tokenised(known, tokens_for(known, own, given.default_tokens, seen.levels), whole)
         is_level = given.missing.get(name, given.default_missing) == "level"
         return with_missing_level(known) if is_level and known.levels is not None else known
 

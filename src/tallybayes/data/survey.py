@@ -118,7 +118,7 @@ def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapp
     def is_seen(block: str) -> bool:
         family = families[block]
         how = family.counted_by()
-        if any(schema.columns[p].kind == "text" for p in places[block]):
+        if any(schema.columns[p].is_text for p in places[block]):
             return False
         if how == "levels":
             return family.kind == "category"

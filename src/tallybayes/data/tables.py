@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import keys
+from tallybayes.core import column_kernels, keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
@@ -58,7 +58,7 @@ class TableBatch:
 
     def _texts(self) -> list[Column]:
         columns = (self.schema.columns[p] for places in self.places.values() for p in places)
-        return [column for column in columns if column.kind == "text"]
+        return [column for column in columns if column.is_text]
 
     def _is_tokenised(self, column: Column) -> bool:
         return column.name not in self.table.columns or self.table.columns[column.name].is_tokenised(column.tokens)
@@ -135,7 +135,7 @@ class TableBatch:
         coded = (
             c
             for c in self.schema.columns
-            if c.kind not in ("ignored", "date", "text", "pair") and len(c.levels or ()) > 1
+            if c.kind not in ("ignored", "date", "text", "tags", "pair") and len(c.levels or ()) > 1
         )
         found = ((c, self._never_seen(c)) for c in coded if c.name in self.table.columns)
         return [
@@ -158,7 +158,7 @@ class TableBatch:
 
     def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         columns = [part for p in places for part in self.schema.columns[p].inputs]
-        if columns and columns[0].kind == "text":
+        if columns and columns[0].is_text:
             return self._documents(columns[0], first, last)
         if family_of(name).is_coded:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
@@ -184,8 +184,8 @@ class TableBatch:
             return Documents.none(last - first, len(column.levels))
         if values.storage != "text":
             raise DataError(
-                f"column {column.name!r} was learned as text, but holds {values.storage}: {_example(values)}; convert "
-                "it to strings"
+                f"column {column.name!r} was learned as {column.kind}, but holds {values.storage}: {_example(values)}; "
+                "convert it to strings"
             )
         return values.words(column.tokens, column.levels, first, last)
 
@@ -201,14 +201,12 @@ class TableBatch:
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
-            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
-            if np.isinf(numbers).any():
-                row = int(np.argmax(np.isinf(numbers)))
-                raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
-                    [column.name], first
-                )
-            bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
-            return np.where(np.isnan(numbers), np.int32(MISSING), bins)
+            numbers = self._numbers(column.name, first, last)
+            bins, row = column_kernels.bin_codes(numbers, column.edges)
+            if row >= 0:
+                error = CellError(f"holds {float(numbers[row]):g}", "Replace infinite values.", row, 0)
+                raise error.named([column.name], first)
+            return bins
         try:
             values, levels = self.table.columns[column.name], column.levels or ()
             return by_meaning(values.codes(first, last, levels), values, first, levels)
@@ -238,8 +236,8 @@ def _is_measured(column: Column, values: Values) -> bool:
 
 def _varies(column: Column, ranges: Ranges) -> bool:
     """Whether a column can distinguish rows: one with a single value is no evidence, and no part of a key."""
-    if column.kind == "text" or column.levels is not None:
-        return column.kind == "text" or len(column.levels or ()) > 1
+    if column.is_text or column.levels is not None:
+        return column.is_text or len(column.levels or ()) > 1
     low, high = ranges.get(column.name, (0.0, 1.0))
     return high > low
 
@@ -261,7 +259,7 @@ def _keys_of(
         return numbers
     if values.storage != "text":
         return lambda total, first, ends: keys.add_numbers(total, np.full(len(total), np.nan), own)
-    if column.kind == "text" or not values.is_listed:
+    if column.is_text or not values.is_listed:
         texts = values.texts()
         return lambda total, first, ends: keys.add_texts(total, texts, first, own)
     levels = values.distinct()

@@ -193,7 +193,7 @@ class TableNB(Fitted):
         """
         return self.evaluate(X, y, sample_weight, method="test").accuracy.value
 
-    def explain(self, row: Any, against: Any = None) -> Explanation:
+    def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Explanation:
         """Return the evidence for the prediction of one row.
 
         Parameters
@@ -201,6 +201,8 @@ class TableNB(Fitted):
         row : mapping of column to value, or a table of one row
         against : class label, optional
             The class to compare with; the runner-up if not given.
+        interval : float, optional
+            The share of intervals that cover, such as 0.9: evidence and probabilities then have intervals.
 
         Returns
         -------
@@ -214,7 +216,7 @@ class TableNB(Fitted):
         batch = self._rows(row)
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
-        return explain(self.model_, batch, batch.table.row(0), against)
+        return explain(self.model_, batch, batch.table.row(0), against, interval)
 
     def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
         """Return the words that are typical of a class: frequent in it, and more so than in the others.
