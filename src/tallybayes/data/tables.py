@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core import keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
+from tallybayes.core.plan import Plan
 from tallybayes.core.readings import Reading
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
@@ -21,6 +23,7 @@ from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.arrays import is_sparse
 from tallybayes.data.inference import Profile
 from tallybayes.data.labels import is_missing
+from tallybayes.data.plain import planned_rows
 from tallybayes.data.reading import read_as
 from tallybayes.data.truths import by_meaning
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
@@ -30,6 +33,8 @@ from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents tokenised at a time
+
+Reader = Callable[[int, int], Batch]
 
 
 @dataclass(frozen=True)
@@ -208,9 +213,7 @@ class TableBatch:
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows, encoded."""
-        blocks = {
-            name: Encoded(places, self._matrix(name, places, first, last)) for name, places in self.places.items()
-        }
+        blocks = {name: Encoded(places, self.matrix(name, places, first, last)) for name, places in self.places.items()}
         labels = None if self.labels is None else self.labels.rows(first, last)
         return Batch(self.schema, blocks, last - first, labels)
 
@@ -299,7 +302,14 @@ class TableBatch:
                 row = first + int(np.argmax(codes == UNSEEN))
         return row
 
-    def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+    def read_by(self, plan: Plan, columns: Sequence[Column], places: Mapping[str, Sequence[int]]) -> Reader | None:
+        """What reads ranges of rows for the plan of a model of such columns and blocks; None if these are others."""
+        if self.places != places or (self.schema.columns is not columns and self.schema.columns != columns):
+            return None
+        return partial(planned_rows, self, plan)
+
+    def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        """The matrix of a block, for a range of rows."""
         columns = [part for p in places for part in self.schema.columns[p].inputs]
         if columns and columns[0].kind == "text":
             return self._documents(columns[0], first, last)
@@ -315,7 +325,7 @@ class TableBatch:
         numbers = np.full((last - first, len(columns)), np.nan, order="F")
         for j, column in enumerate(columns):
             if column.name in self.table.columns:
-                numbers[:, j] = self._numbers(column.name, first, last)
+                numbers[:, j] = self.numbers(column.name, first, last)
         return numbers
 
     def _documents(self, column: Column, first: int, last: int) -> Documents:
@@ -344,7 +354,7 @@ class TableBatch:
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
-            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
+            numbers = np.asarray(self.numbers(column.name, first, last), dtype=np.float64)
             if np.isinf(numbers).any():
                 row = int(np.argmax(np.isinf(numbers)))
                 raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
@@ -360,7 +370,8 @@ class TableBatch:
                 f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"
             ) from None
 
-    def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+    def numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """The numbers of a column, for a range of rows."""
         values = self.table.columns[name]
         if values.storage in ("number", "integer", "boolean", "empty"):
             return values.numbers(first, last)
