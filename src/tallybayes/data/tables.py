@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels, keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
+from tallybayes.core.plan import Plan
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.frames import Table
+from tallybayes.data.plain import planned_rows
 from tallybayes.data.reading import read_as
 from tallybayes.data.truths import by_meaning
 from tallybayes.data.values import Values
@@ -24,6 +27,8 @@ from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents tokenised at a time
+
+Reader = Callable[[int, int], Batch]
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,7 @@ class TableBatch:
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows, encoded."""
-        blocks = {
-            name: Encoded(places, self._matrix(name, places, first, last)) for name, places in self.places.items()
-        }
+        blocks = {name: Encoded(places, self.matrix(name, places, first, last)) for name, places in self.places.items()}
         labels = None if self.labels is None else self.labels.rows(first, last)
         return Batch(self.schema, blocks, last - first, labels)
 
@@ -156,7 +159,14 @@ class TableBatch:
                 row = first + int(np.argmax(codes == UNSEEN))
         return row
 
-    def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+    def read_by(self, plan: Plan, columns: Sequence[Column], places: Mapping[str, Sequence[int]]) -> Reader | None:
+        """What reads ranges of rows for the plan of a model of such columns and blocks; None if these are others."""
+        if self.places != places or (self.schema.columns is not columns and self.schema.columns != columns):
+            return None
+        return partial(planned_rows, self, plan)
+
+    def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        """The matrix of a block, for a range of rows."""
         columns = [part for p in places for part in self.schema.columns[p].inputs]
         if columns and columns[0].is_text:
             return self._documents(columns[0], first, last)
@@ -172,7 +182,7 @@ class TableBatch:
         numbers = np.full((last - first, len(columns)), np.nan, order="F")
         for j, column in enumerate(columns):
             if column.name in self.table.columns:
-                numbers[:, j] = self._numbers(column.name, first, last)
+                numbers[:, j] = self.numbers(column.name, first, last)
         return numbers
 
     def _documents(self, column: Column, first: int, last: int) -> Documents:
@@ -201,7 +211,7 @@ class TableBatch:
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
-            numbers = self._numbers(column.name, first, last)
+            numbers = self.numbers(column.name, first, last)
             bins, row = column_kernels.bin_codes(numbers, column.edges)
             if row >= 0:
                 error = CellError(f"holds {float(numbers[row]):g}", "Replace infinite values.", row, 0)
@@ -215,7 +225,8 @@ class TableBatch:
                 f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"
             ) from None
 
-    def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+    def numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """The numbers of a column, for a range of rows."""
         values = self.table.columns[name]
         if values.storage in ("number", "integer", "boolean", "empty"):
             return values.numbers(first, last)

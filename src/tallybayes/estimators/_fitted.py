@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
-from tallybayes.core.batch import Array, Rows
+from tallybayes.core.batch import Array, Batch, Rows
 from tallybayes.core.costs import cheapest, cost_matrix
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
@@ -73,6 +73,10 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Rows:
         """Check rows and read them as the model does."""
         raise NotImplementedError
+
+    def _one_row(self, X: Any) -> Batch | None:
+        """Hook for estimators that have a shorter way to a single row that is only scored."""
+        return None
 
     def _labelled(self, X: Any, y: Any, weight: Any, learning: bool = False) -> Rows:
         """The same with labels and weights; in learning new levels and classes are taken in."""
@@ -177,7 +181,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         if costs is None:
             return self.classes_[self.model_.predict(batch, self.n_jobs)]
         matrix = cost_matrix(costs, self.model_.schema.classes)
@@ -194,7 +198,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.posterior(batch, self.n_jobs), batch)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -208,7 +212,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.log_posterior(batch, self.n_jobs), batch)
 
     def predict_joint_log_proba(self, X: Any) -> Array:
@@ -222,7 +226,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.log_joint(batch, self.n_jobs), batch)
 
     def score_samples(self, X: Any) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Labels
+from tallybayes.core.batch import Batch, Labels
 from tallybayes.core.evaluation import CalibrationReport, Evaluation
 from tallybayes.core.levels import united
 from tallybayes.core.model import Model
@@ -23,6 +23,7 @@ from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.frames import Table, read_table, table_like
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import source_of
+from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import TableBatch
@@ -169,6 +170,9 @@ class TableNB(Fitted):
         table = self._read(X)
         check_size(table, self)
         return with_warnings(TableBatch(self.schema_, self._matched(table), self.tally_.places))
+
+    def _one_row(self, X: Any) -> Batch | None:
+        return one_row(self.model_, X) if "model_" in vars(self) else None
 
     def _matched(self, table: Table) -> Table:
         bag = [self.schema_.columns[p].name for p in self.model_.bag]
