@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self, get_args, overload
@@ -120,6 +120,11 @@ class Tokens:
     def is_chosen(self) -> bool:
         """Whether the vocabulary is chosen when the model is fitted, and then stays as it is."""
         return self.min_count > 1 or self.max_features is not None
+
+    @property
+    def counted(self) -> Tokens:
+        """What is counted, however counts weigh afterwards."""
+        return replace(self, damped=False, scaled=False) if self.damped or self.scaled else self
 
     def native(self) -> Any:
         """The settings as the kernel takes them."""

@@ -120,18 +120,18 @@ class HoldsText:
 
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted:
         """The words of all documents; kept, so that they are not tokenised again when they are counted by class."""
-        if self._counted is None or self._counted[0] != tokens:
+        if self._counted is None or self._counted[0] != tokens.counted:
             texts = self.texts()
-            self._counted = tokens, count_words(texts, tokens, 0, len(texts), n_jobs)
+            self._counted = tokens.counted, count_words(texts, tokens, 0, len(texts), n_jobs)
         return self._counted[1]
 
     def is_tokenised(self, tokens: Tokens | None) -> bool:
         """Whether the words are counted already."""
-        return self._counted is not None and self._counted[0] == tokens
+        return self._counted is not None and tokens is not None and self._counted[0] == tokens.counted
 
     def words(self, tokens: Tokens, levels: Sequence[Level], first: int, last: int) -> Documents:
         """How often each of the words occurs in a range of documents."""
-        if self._counted is not None and self._counted[0] == tokens:
+        if self._counted is not None and self._counted[0] == tokens.counted:
             counted = self._counted[1]
             return replace(counted, documents=counted.documents.rows(first, last)).within(levels, tokens)
         return count_words(self.texts(first, last), tokens, 0, last - first).within(levels, tokens)

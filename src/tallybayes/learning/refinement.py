@@ -26,6 +26,7 @@ from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import climbed
 from tallybayes.learning.options import Options
 from tallybayes.learning.stacking import losses
+from tallybayes.learning.tokenising import described, other_tokens, with_tokens
 from tallybayes.learning.weights import column_weights, is_better, learn
 from tallybayes.learning.word_weights import with_word_weights
 
@@ -99,6 +100,19 @@ def _in_place(model: Model, batch: TableBatch, options: Options) -> Model:
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
+    """Texts, tokenised as predicts held-out ones best."""
+    model, unseen = _read_texts(batch, base, options)
+    if unseen is None or len(model.texts) != 1:
+        return model, unseen
+    for tokens in other_tokens(batch, options):
+        other, others = _read_texts(with_tokens(batch, tokens, options.n_jobs), base, options)
+        if others is not None and others.n_folds == unseen.n_folds and others.mean_loss < unseen.mean_loss:
+            note = f"tokens: {described(tokens)}, by held-out loss"
+            model, unseen = replace(other, provenance=other.provenance.noted(note)), others
+    return model, unseen
+
+
+def _read_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
     """Texts with one weight each, or one for every word, where that improves leave-one-out."""
     with threadpool_limits(1, user_api="blas"):
         ladder = climbed(batch, base, replace(options, max_pairs=0))
