@@ -145,6 +145,17 @@ def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess |
     return _Guess(name, missing) if missing else None
 
 
+def refuse_dates(opening: Table, where: str) -> None:
+    """Refuse texts that are dates where they cannot be read: as levels they would say nothing of other days."""
+    for name, values in opening.columns.items():
+        texts = [str(text) for text in values.distinct()[:SAMPLED]] if values.storage == "text" else []
+        if orders([text for text in texts if not is_missing_word(text)]):
+            raise DataError(
+                f"column {name!r} of {where} holds dates as text ({texts[0]!r}), which are not read there; derive "
+                f"columns such as month, hand over a frame, or leave it out with drop=[{name!r}]"
+            )
+
+
 def _has_parts(values: Values) -> bool:
     """Whether a column holds dates or times, and no durations."""
     series = getattr(values, "series", None)

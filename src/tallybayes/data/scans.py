@@ -23,7 +23,7 @@ from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
-from tallybayes.data.finding import NOTHING, Found, find, part_column
+from tallybayes.data.finding import NOTHING, Found, find, part_column, refuse_dates
 from tallybayes.data.frames import Table, profile
 from tallybayes.data.inference import infer, kind_for, tokens_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
@@ -302,7 +302,12 @@ class EngineSource(FileSource):
         return _read(file, schema)
 
     def _found(self, file: Lazy, overrides: Overrides, whole: bool) -> Found:
-        return super()._found(file, overrides, whole) if file.can_read else NOTHING
+        if file.can_read:
+            return super()._found(file, overrides, whole)
+        texts = [name for name in file.names if file.storage(name) == "text" and name not in self.scan.columns]
+        unsure = [name for name in texts if name not in overrides.drop and name not in overrides.kind]
+        refuse_dates(file.first(FIRST, unsure) if unsure else Table({}, 0), file.name)
+        return NOTHING
 
     def _measure(self, file: Lazy) -> Measure:
         return file.measured(self.scan.target)

@@ -73,6 +73,8 @@ def count_words(texts: kernels.Texts, tokens: Tokens, first: int, last: int, n_j
 
     def part(a: int, b: int) -> Counted:
         documents, words = kernels.count_tokens(texts, first + a, first + b, tokeniser)
+        if tokens.words == "tags":  # a set has each once
+            documents = replace(documents, data=np.ones_like(documents.data))
         if tokens.hashed is None:
             return Counted(words, documents)
         return Counted(range(1 << tokens.hashed), replace(documents, n_columns=1 << tokens.hashed))

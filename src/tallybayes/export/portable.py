@@ -103,14 +103,15 @@ class Scorer:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Model, texts: bool = False, readings: bool = False) -> Scorer:
-        """The scorer of a model; one with columns of text, or read from others, only where that can be done."""
-        if model.texts and not texts:
-            names = ", ".join(repr(column.name) for column in model.texts.values())
-            raise NotAvailableError(
-                f"the text in {names} is tokenised by rules that neither SQL nor ONNX can write down; use to_python or "
-                "to_json"
-            )
+    def of(cls, model: Model, texts: bool = False, readings: bool = False, tags: bool = False) -> Scorer:
+        """The scorer of a model; one with columns of text or tags, or read from others, only where that can be done."""
+        unable = [c for c in model.texts.values() if not (texts or (tags and c.kind == "tags"))]
+        if unable:
+            names, what = ", ".join(repr(column.name) for column in unable), "the text"
+            by = "is tokenised by rules that neither SQL nor ONNX can write down; use to_python or to_json"
+            if all(column.kind == "tags" for column in unable):
+                what, by = "the tags", "cannot be split in ONNX; use to_sql, to_python or to_json"
+            raise NotAvailableError(f"{what} in {names} {by}")
         calibration, classes = model.settings.calibration, model.schema.classes
         if not isinstance(calibration, Temperature | Isotonic | None):
             raise NotAvailableError(f"a calibration of type {type(calibration).__name__} cannot be exported")
@@ -122,7 +123,7 @@ class Scorer:
         if read and not readings:
             raise NotAvailableError(
                 f"column {next(iter(read))!r} is read from {next(iter(read.values())).source!r} (a date, or numbers as "
-                "text), which this export cannot do; to_json, to_python and to_sql for DuckDB can, or derive the column"
+                "text), which ONNX cannot do; to_json, to_python and to_sql can, or derive it before"
             )
         return replace(scorer, readings=read)
 

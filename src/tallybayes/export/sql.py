@@ -28,16 +28,18 @@ from tallybayes.core.terms import (
     Part,
     Spike,
     Term,
+    Text,
     Together,
     by_class,
 )
-from tallybayes.data.reading import expressions
 from tallybayes.errors import SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import NAMES, Scorer, check_plain
 from tallybayes.export.reasons import Ranked, loss_columns, ranking
 from tallybayes.export.reasons import outputs as outputs_of
 from tallybayes.export.sql_curves import isotonic_steps
+from tallybayes.export.sql_readings import read_first
+from tallybayes.export.sql_tags import tag_conditions
 from tallybayes.inspection.reasons import ReasonPlan
 from tallybayes.inspection.sets import thresholds
 
@@ -59,7 +61,7 @@ def to_sql(
 
     With a plan of reasons also these, and with ``contributions`` what each of their names adds to the score.
     """
-    scorer = Scorer.of(model, readings=dialect == "duckdb")
+    scorer = Scorer.of(model, tags=True, readings=True)
     check_plain(scorer)
     least = None if coverage is None else thresholds(model, coverage)
     query = Query(scorer, dialect_of(dialect), scorer.inputs if keep is None else tuple(keep))
@@ -145,11 +147,14 @@ class Query:
     def coded(self, table: str | Sequence[str]) -> list[str]:
         """Add the steps up to the places of levels and bins; returns what the kept columns are called."""
         d, own, kept = self.dialect, self.own, [f"{self.own}k{j}" for j, _ in enumerate(self.keep)]
-        source = self._read(".".join(map(d.identifier, [table] if isinstance(table, str) else table)))
+        source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
+        read = self.scorer.readings
+        first = read_first(source, read, d, own, {name: self._called(name) for name in read})
+        source = first[-1][0] if first else source
         plain = [f"{own}given.{d.identifier(name)} AS {called}" for name, called in zip(self.keep, kept, strict=True)]
         given = [*plain, *(f"{self._given(name)} AS {called}" for name, called in self.raw.items())]
         numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
-        self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
+        self.steps = [*first, *((f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins))]
         self._step("rows", f"{source} AS {own}given", [*given, *numbers])
         coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
         joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
@@ -162,26 +167,10 @@ class Query:
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
         return f"WITH {steps}\nSELECT {', '.join(columns)}\nFROM {over}\n"
 
-    def _read(self, source: str) -> str:
-        """The table with the columns that are read from others; DuckDB has the functions for it."""
-        readings = self.scorer.readings
-
-        def storage(column: str) -> str:
-            read = next(each for each in readings.values() if each.source == column)
-            is_text = read.number is not None or (read.date is not None and read.date.order not in ("", "epoch"))
-            return "text" if is_text else "date" if read.date is not None and not read.date.order else "number"
-
-        found = expressions(readings, storage)
-        if not found:
-            return source
-        # What a column is called must not hide the one it is read from, which may be asked for as it is.
-        added = (f"{x} AS {self._called(name)}" for name, (x, _) in found.items())
-        return f"(SELECT *, {', '.join(added)} FROM {source})"
-
     def _called(self, column: str) -> str:
         """The name of a column in the steps: that of one which is read from others is another."""
         read = self.scorer.readings
-        name = f"{self.own}read{list(read).index(column)}" if column in read else column
+        name = f"{self.own}part{list(read).index(column)}" if column in read else column
         return self.dialect.identifier(name)
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
@@ -337,6 +326,17 @@ class Query:
             scale = self._place(f"CASE {scaled} WHEN {total} = 0 THEN {number(1.0)} END") + " * "
         for slopes in term.slopes.T:
             yield f"{scale}({' + '.join(self._product(slope, v) for slope, v in zip(slopes, x, strict=True))})"
+
+    def _text(self, term: Text) -> Iterator[str]:
+        """Tags: one that is there adds its slope; each is looked for in a text with separators at both ends."""
+        number, zero, one = self.dialect.number, self.dialect.number(0.0), self.dialect.number(1.0)
+        cell, conditions = tag_conditions(term, self.dialect, self._given(term.column), self._first)
+        has = [self._place(f"CASE WHEN {condition} THEN {one} ELSE {zero} END") for condition in conditions]
+        for k, offset in enumerate(term.offset):
+            added = "".join(f" + {number(slope)} * {flag}" for slope, flag in zip(term.slopes[:, k], has, strict=True))
+            if term.correction is not None and has:
+                added += f" + CASE WHEN {' + '.join(has)} > 0 THEN {number(term.correction[k])} ELSE {zero} END"
+            yield f"CASE WHEN {cell} IS NULL THEN {zero} ELSE {number(offset)}{added} END"
 
     def _ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
         number, x = self.dialect.number, [self._x(column) for column in term.columns]

@@ -93,6 +93,7 @@ class Multinomial(Family):
     least: ClassVar[float] = 0.0
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+    by_rivals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.document_length is not None and not 0.0 < self.document_length < np.inf:
@@ -141,20 +142,22 @@ class Multinomial(Family):
         out[np.arange(len(out)), k] = own
         return out
 
-    def each_word_without(
-        self, summary: Counts, params: Words, x: Csr, labels: Labels, dtype: Any = np.float64
-    ) -> NDArray[Any]:
+    def as_weighted(self, x: Csr) -> Csr:
+        """The amounts of words that have weights of their own, as they are counted."""
+        refuse_idf(self.idf)
+        return sparse_of(of_length(x, self.document_length))
+
+    def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
         """Leave-one-out scores (nnz, K) of the entries."""
         assert labels.codes is not None
-        refuse_idf(self.idf)
-        x = sparse_of(of_length(x, self.document_length))
+        x = self.as_weighted(x)
         entries = Entry.of(x, labels)
         scores = params.finite.slope[x.column]
         alpha = per_column(self.alpha, summary.count.shape[1])
         have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
         mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
         scores[np.arange(len(scores)), entries.own] = quiet_log(have) - quiet_log(mass)
-        return (scores * x.data[:, None]).astype(dtype, copy=False)
+        return np.asarray(scores * x.data[:, None])
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         if self.idf:

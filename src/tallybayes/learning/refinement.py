@@ -127,7 +127,7 @@ def _with_words(model: Model, unseen: Unseen, batch: TableBatch, options: Option
     """The model with weights of the words of its texts, where they predict documents of other folds better."""
     alone = len(model.texts) == 1 and len(model.schema.columns) == 1
     for block in model.texts:
-        if not hasattr(model.settings.families[block], "each_word_without") and options.weights == "auto":
+        if not hasattr(model.settings.families[block], "by_rivals") and options.weights == "auto":
             continue
         found = with_word_weights(model, batch, block, options.n_jobs, None if alone else unseen.scores)
         before, after = (losses(scores, found.labels) for scores in (found.before, found.scores))

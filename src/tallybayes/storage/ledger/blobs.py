@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.errors import ModelFileError
 
-WIDE, FRACTIONAL = 1, 2  # flags: numbers of cells above 65,535; amounts that are no small whole numbers
+WIDE = 1  # flag: numbers of cells above 65,535
+AMOUNTS = ("<u1", "<u2", "<f8")  # types of amounts; which one is the flag, times two
 Index = NDArray[np.int64]
 
 
@@ -63,30 +64,40 @@ NOTHING = Cells(*(np.zeros(0, dtype=t) for t in (int, int, int, float, int, int,
 
 
 def packed(owner: Index | None, cell: Index, amount: Array, c_owner: Index | None, c_cell: Index, c: Array) -> Packed:
-    """Cells of one record in as few bytes as hold them exactly."""
+    """Cells of one record in as few bytes as hold them exactly.
+
+    Of a moment of one row of weight 1, the mean is all there is; these come first.
+    """
     wide = max(int(cell.max(initial=0)), int(c_cell.max(initial=0))) > 0xFFFF
-    small = np.rint(amount)
-    fractional = bool((small != amount).any() or amount.max(initial=0.0) > 0xFFFF)
+    most = amount.max(initial=0.0)
+    kind = 2 if most > 0xFFFF or (np.rint(amount) != amount).any() else 1 if most > 0xFF else 0
     of = "<u4" if wide else "<u2"
+    single = (c[:, 0] == 1.0) & (c[:, 2] == 0.0)
+    order = np.concatenate((np.flatnonzero(single), np.flatnonzero(~single)))
     return Packed(
-        WIDE * wide | FRACTIONAL * fractional,
-        b"" if owner is None else owner.astype("<u2").tobytes(),
+        WIDE * wide | 2 * kind,
+        b"" if owner is None else owner.astype(np.uint8).tobytes(),
         cell.astype(of).tobytes(),
-        amount.astype("<f8" if fractional else "<u2").tobytes(),
-        b"" if c_owner is None else c_owner.astype("<u2").tobytes(),
-        c_cell.astype(of).tobytes(),
-        np.ascontiguousarray(c, dtype="<f8").tobytes(),
+        amount.astype(AMOUNTS[kind]).tobytes(),
+        b"" if c_owner is None else c_owner[order].astype(np.uint8).tobytes(),
+        c_cell[order].astype(of).tobytes(),
+        c[single, 1].astype("<f8").tobytes() + np.ascontiguousarray(c[~single], dtype="<f8").tobytes(),
     )
 
 
-def unpacked(rows: Sequence[Sequence[Any]], n_cells: int, keyed: bool = False) -> Cells:
-    """The cells of rows that start with the columns of `Packed`; records are numbered as the rows are."""
+def unpacked(
+    rows: Sequence[Sequence[Any]], n_cells: int, keyed: bool = False, wanted: NDArray[np.bool_] | None = None
+) -> Cells:
+    """The cells of rows that start with the columns of `Packed`; records are numbered as the rows are.
+
+    ``wanted``, of shape (rows, owners), leaves out the cells of all other owners.
+    """
     found = [NOTHING]
     for flags in sorted({row[0] for row in rows}):
-        if flags not in range(4):
+        if flags not in range(2 * len(AMOUNTS)):
             raise ModelFileError("a record of it is of a kind that this version does not know")
         mine = [number for number, row in enumerate(rows) if row[0] == flags]
-        found.append(_unpacked([rows[number] for number in mine], np.array(mine), flags, keyed))
+        found.append(_unpacked([rows[number] for number in mine], np.array(mine), flags, keyed, wanted))
     cells = Cells.joined(found)
     top = max(cells.cell.max(initial=-1), cells.centred_cell.max(initial=-1))
     sound = np.isfinite(cells.amount).all() and np.isfinite(cells.centred).all() and cells.amount.min(initial=0.0) >= 0
@@ -95,26 +106,62 @@ def unpacked(rows: Sequence[Sequence[Any]], n_cells: int, keyed: bool = False) -
     return cells
 
 
-def _unpacked(rows: Sequence[Sequence[Any]], numbers: Index, flags: int, keyed: bool) -> Cells:
+def _unpacked(
+    rows: Sequence[Sequence[Any]], numbers: Index, flags: int, keyed: bool, wanted: NDArray[np.bool_] | None
+) -> Cells:
     size, number = (4, "<u4") if flags & WIDE else (2, "<u2")
+    kind = AMOUNTS[flags >> 1]
     owners, cells, amounts, c_owners, c_cells, centred = ([row[i] for row in rows] for i in range(1, 7))
     try:
         n, m = (np.array([len(each) for each in of]) // size for of in (cells, c_cells))
-        cell, c_cell = (np.frombuffer(b"".join(of), dtype=number).astype(np.int64) for of in (cells, c_cells))
-        amount = np.frombuffer(b"".join(amounts), dtype="<f8" if flags & FRACTIONAL else "<u2").astype(np.float64)
-        values = np.frombuffer(b"".join(centred), dtype="<f8").reshape(-1, 3)
-        width = 8 if flags & FRACTIONAL else 2
-        _check_sizes(n, amounts, width)
-        _check_sizes(m, centred, 24)
+        cell, c_cell = (np.frombuffer(b"".join(of), dtype=number) for of in (cells, c_cells))
+        amount = np.frombuffer(b"".join(amounts), dtype=kind)
+        values = _moments(centred, m)
+        _check_sizes(n, amounts, np.dtype(kind).itemsize)
         record, c_record = np.repeat(numbers, n), np.repeat(numbers, m)
-        owner, c_owner = np.zeros_like(cell), np.zeros_like(c_cell)
+        owner, c_owner = (np.zeros(len(each), dtype=np.uint8) for each in (cell, c_cell))
         if keyed:
-            _check_sizes(n, owners, 2)
-            _check_sizes(m, c_owners, 2)
-            owner, c_owner = (np.frombuffer(b"".join(of), dtype="<u2").astype(np.int64) for of in (owners, c_owners))
+            _check_sizes(n, owners, 1)
+            _check_sizes(m, c_owners, 1)
+            owner, c_owner = (np.frombuffer(b"".join(of), dtype=np.uint8) for of in (owners, c_owners))
     except (TypeError, ValueError) as error:
         raise ModelFileError("a record of it is damaged") from error
-    return Cells(record, owner, cell, amount, c_record, c_owner, c_cell, values)
+    if wanted is not None:
+        flat, width = wanted.ravel(), wanted.shape[1]
+        if max(owner.max(initial=0), c_owner.max(initial=0)) >= width:
+            raise ModelFileError("a record of it is of keys that there are not")
+        keep, c_keep = np.flatnonzero(flat[record * width + owner]), np.flatnonzero(flat[c_record * width + c_owner])
+        record, owner, cell, amount = record[keep], owner[keep], cell[keep], amount[keep]
+        c_record, c_owner, c_cell, values = c_record[c_keep], c_owner[c_keep], c_cell[c_keep], values[c_keep]
+    whole = (each.astype(np.int64) for each in (owner, cell, c_owner, c_cell))
+    owner, cell, c_owner, c_cell = whole
+    return Cells(record, owner, cell, amount.astype(np.float64), c_record, c_owner, c_cell, values)
+
+
+def _moments(blobs: Sequence[bytes], n: Index) -> Array:
+    """The moments (n, 3) of records, each with so many: of single rows their means, then all three numbers."""
+    sizes = np.array([len(blob) for blob in blobs], dtype=np.int64)
+    several, odd = np.divmod(sizes // 8 - n, 2)
+    if (sizes % 8).any() or odd.any() or (several < 0).any() or (several > n).any():
+        raise ValueError("sizes differ")
+    flat = np.frombuffer(b"".join(blobs), dtype="<f8")
+    single = n - several
+    starts = np.cumsum(sizes // 8) - sizes // 8
+    found = np.zeros((int(n.sum()), 3))
+    first = np.cumsum(n) - n
+    ones, more = _within(single), _within(several)
+    at = np.repeat(first, single) + ones
+    found[at, 0], found[at, 1] = 1.0, flat[np.repeat(starts, single) + ones]
+    at = np.repeat(first + single, several) + more
+    place = np.repeat(starts + single, several) + 3 * more
+    for j in range(3):
+        found[at, j] = flat[place + j]
+    return found
+
+
+def _within(sizes: Index) -> Index:
+    """0, 1, … of each group of such sizes, one after another."""
+    return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _check_sizes(n: Index, blobs: Iterable[bytes], width: int) -> None:

@@ -223,7 +223,15 @@ class Sums:
     def _summed(self, window: Window, folded: int, known: Index) -> Iterator[Gathered]:
         """The part of a window that is in the sums."""
         if window.by_period and window.keys is not None:
-            yield self._contents(window, window.first, window.last, 0, folded)
+            touched = self._touched(window, known)
+            if touched is None:
+                yield self._contents(window, window.first, window.last, 0, folded)
+                return
+            for a, b in runs(touched):
+                yield self._contents(window, a, b, 0, folded)
+            for part in self._summed(window._replace(keys=None), folded, known):
+                apart = np.isin(part.period, touched)  # in the other periods, no key is left out
+                yield Gathered(part.cells.kept(~apart[part.cells.record], ~apart[part.cells.centred_record]), part.period)
             return
         spans, singles = self._cover(window)
         pages = [] if window.keys is None else sorted(set((known // PAGE).tolist()))
@@ -240,6 +248,18 @@ class Sums:
         for a, b in runs(singles):
             yield self._contents(window, a, b, 0, folded)
 
+    def _touched(self, window: Window, known: Index) -> list[int] | None:
+        """The periods in which the keys that are left out have batches; None where these are too many to ask for."""
+        assert window.keys is not None
+        others = known[~window.keys[known]].tolist()
+        if len(others) > FEW:
+            return None
+        where = f"key IN ({','.join('?' * len(others))}) AND period BETWEEN ? AND ?"
+        rows = self.store.rows(
+            f"SELECT DISTINCT period FROM content WHERE {where}", [*others, window.first, window.last]
+        )
+        return [period for (period,) in rows]
+
     def _keyed(
         self, keys: NDArray[np.bool_], span: int, starts: Sequence[int], pages: Sequence[int], known: Index
     ) -> Iterator[Gathered]:
@@ -247,6 +267,9 @@ class Sums:
         have, want = (np.bincount(each // PAGE, minlength=max(pages, default=0) + 1) for each in (known, chosen))
         complete = {whole(page) for page in pages if have[page] == want[page]}
         some = {page for page in pages if 0 < want[page] < have[page]}
+        table = np.zeros((max(pages, default=0) + 1) * PAGE, dtype=bool)
+        table[chosen] = True
+        table = table.reshape(-1, PAGE)
         sql = f"SELECT {COLUMNS}, page FROM sums WHERE span = ? AND start = ? AND page"
         for start in starts:
             if complete:
@@ -259,12 +282,8 @@ class Sums:
                 rows = [row for page in some for row in self.store.rows(f"{sql} = ?", (span, start, page))]
             else:
                 rows = [row for row in self.store.rows(f"{sql} >= 0", (span, start)) if row[-1] in some]
-            cells = unpacked(rows, self.n_cells, keyed=True)
-            base = np.array([row[-1] * PAGE for row in rows], dtype=np.int64)
-            table = np.append(keys, np.zeros(PAGE, dtype=bool))  # numbers of a damaged file may be beyond
-            keep = table[np.minimum(base[cells.record] + cells.owner, len(keys))]
-            c_keep = table[np.minimum(base[cells.centred_record] + cells.centred_owner, len(keys))]
-            kept = cells.kept(keep, c_keep)
+            wanted = table[[row[-1] for row in rows]]
+            kept = unpacked(rows, self.n_cells, keyed=True, wanted=wanted)
             # One record holds many keys, and a product has its other half under the same key.
             numbers = kept.centred_record * PAGE + kept.centred_owner
             yield Gathered(
