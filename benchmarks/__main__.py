@@ -15,6 +15,7 @@ NAMES = (
     "honest",
     "sets",
     "intervals",
+    "scorecard",
     "em",
     "text",
     "mail",
@@ -34,6 +35,7 @@ def main() -> None:
         ["honest"],
         ["sets"],
         ["intervals"],
+        ["scorecard"],
         ["serve"],
     ):  # they have options and a table of their own
         import_module(f"benchmarks.{sys.argv[1]}").run(sys.argv[2:])

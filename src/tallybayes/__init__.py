@@ -28,6 +28,7 @@ _HOME = {
     "Settings": "core.settings",
     "Tally": "core.tally",
     "datasets": "data.datasets",
+    "drift": "inspection.drift",
     "em": "learning.em",
     "errors": "errors",
     "evaluate": "inspection.evaluate",

@@ -80,23 +80,7 @@ def _data(parser: argparse.ArgumentParser) -> None:
         metavar="DATA",
         help="CSV, TSV, Parquet, JSON lines, Arrow or a spreadsheet; a file, a 'pattern*', or - for stdin",
     )
-    _reading(parser)
-
-
-def _reading(parser: argparse.ArgumentParser) -> None:
-    """How the text of a file is read."""
-    parser.add_argument(
-        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
-    )
-    parser.add_argument(
-        "--missing-values",
-        action="append",
-        default=[],
-        metavar="LIST",
-        help="several, separated by commas: '?,n/a,999'",
-    )
-    parser.add_argument("--encoding", metavar="NAME", help="of a CSV: utf-8, windows-1252, utf-16, … (recognised)")
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="between the fields of a CSV (that of its header)")
+    review.reading(parser)
 
 
 def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
@@ -215,8 +199,8 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     _printing(parser)
 
 
-for _name, (_module, _summary, _example, _fill) in review.COMMANDS.items():
-    command(_name, _module, _summary, _example)(_fill)
+for _name, (*_about, _fill) in review.COMMANDS.items():
+    command(_name, *_about)(_fill)
 
 
 @command(
@@ -282,9 +266,9 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--data", metavar="DATA", help="labelled rows, to evaluate the model and to draw histograms")
     parser.add_argument("--test", action="store_true", help="the data are test rows, not the training data")
-    _reading(parser)
+    review.reading(parser)
     _labels(parser)
-    parser.add_argument("--title", help="title of the page")
+    review.sections(parser)
     parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the file to write (report.html)")
     _printing(parser)
 
@@ -298,6 +282,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
     parser.add_argument("--port", type=port, default=8000, help="port to listen on (8000)")
     parser.add_argument("--learn", action="store_true", help="allow update and unlearn; needs a token")
+    parser.add_argument("--drift", action="store_true", help="count rows of predictions for GET /models/…/drift")
     parser.add_argument(
         "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
     )

@@ -1,4 +1,4 @@
-"""Options for those who review a model: prediction sets, reason codes, scorecards and drift."""
+"""Options that commands share, and those for who reviews a model: reason codes, scorecards and drift."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ import argparse
 from collections.abc import Callable
 
 DIALECTS = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
+
+
+def reading(parser: argparse.ArgumentParser) -> None:
+    """How the text of a file is read."""
+    parser.add_argument(
+        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
+    )
+    parser.add_argument(
+        "--missing-values",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="several, separated by commas: '?,n/a,999'",
+    )
+    parser.add_argument("--encoding", metavar="NAME", help="of a CSV: utf-8, windows-1252, utf-16, … (recognised)")
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="between the fields of a CSV (that of its header)")
 
 
 def coverage(parser: argparse.ArgumentParser, how: str) -> None:
@@ -40,6 +56,13 @@ def by(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def sections(parser: argparse.ArgumentParser) -> None:
+    """The options of sections of the report."""
+    parser.add_argument("--title", help="title of the page")
+    parser.add_argument("--by", metavar="COLUMN", help="figures by subgroup of the data")
+    parser.add_argument("--against", metavar="NEW", help="a section on drift: another model, or data")
+
+
 def tables(parser: argparse.ArgumentParser) -> None:
     """The options of models that can be read."""
     parser.add_argument(
@@ -69,6 +92,19 @@ def _scorecard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
+def _drift(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="a model file")
+    parser.add_argument("new", metavar="NEW", help="another model file, or data: a file, a 'pattern*', or - for stdin")
+    parser.add_argument("--unlabelled", action="store_true", help="leave labels in the data aside")
+    parser.add_argument(
+        "--fail-above", type=float, metavar="PSI", help="exit with 1 where a stability index is larger, such as 0.2"
+    )
+    reading(parser)
+    parser.add_argument("-o", "--output", metavar="HTML", help="also write a page with small pictures")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print no notes")
+    parser.add_argument("--json", action="store_true", help="print the record as JSON")
+
+
 Fill = Callable[[argparse.ArgumentParser], None]
 COMMANDS: dict[str, tuple[str, str, str, Fill]] = {  # name → module, summary, example, and what adds the options
     "scorecard": (
@@ -76,5 +112,11 @@ COMMANDS: dict[str, tuple[str, str, str, Fill]] = {  # name → module, summary,
         "show a model as a scorecard: points for each value of each column",
         "tallybayes scorecard loans.tally -o card.html",
         _scorecard,
+    ),
+    "drift": (
+        "drift",
+        "show how rows differ from those that a model learned",
+        "tallybayes drift loans.tally may.csv --fail-above 0.2",
+        _drift,
     ),
 }

@@ -13,7 +13,7 @@ from tallybayes.inspection.evaluate import evaluated, scored_rows
 from tallybayes.inspection.scorecard import BASE, ODDS, POINTS, Scorecard
 from tallybayes.inspection.scorecard import scorecard as card_of
 from tallybayes.inspection.sets import prediction_sets
-from tallybayes.inspection.subgroups import Subgroups, subgroups
+from tallybayes.inspection.subgroups import subgroups
 from tallybayes.inspection.uncertainty import USUAL as LEVEL
 from tallybayes.inspection.uncertainty import Uncertainty
 
@@ -29,7 +29,7 @@ def evaluate(
     costs: Any = None,
     by: Any = None,
     label: Any = None,
-) -> Evaluation | Subgroups:
+) -> Any:
     """Evaluate the predictions: accuracy, log loss, calibration and more.
 
     Parameters

@@ -252,5 +252,5 @@ def _above(mine: Array, theirs: Array, weight: Array) -> Array:
     """The share of others that each is above; of equal ones half."""
     order = np.argsort(theirs, kind="stable")
     below = np.concatenate(([0.0], np.cumsum(weight[order])))
-    left, right = (np.searchsorted(theirs[order], mine, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    left, right = np.searchsorted(theirs[order], mine, "left"), np.searchsorted(theirs[order], mine, "right")
     return np.asarray((below[left] + below[right]) / (2.0 * below[-1]))

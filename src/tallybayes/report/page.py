@@ -53,6 +53,8 @@ class Report:
         Number of rows that the model has learned.
     verdict : Verdict, optional
         How good it is, in one sentence.
+    more : tuple
+        Further sections, each with its id, its title and its content.
     """
 
     title: str
@@ -71,6 +73,7 @@ class Report:
     controls: Any = None
     n_learned: int | None = None
     verdict: Verdict | None = None
+    more: tuple[tuple[str, str, str], ...] = ()
 
     def __repr__(self) -> str:
         n_columns = sum(not column.is_derived for column in self.columns)
@@ -180,6 +183,7 @@ def _sections(report: Report, service: str | None) -> Iterator[tuple[str, str, s
     if service is not None:
         yield "file", "Score a file", _drop(service)
     yield "performance", "Performance", _performance(report)
+    yield from report.more
     if any(report.class_profiles.values()):
         yield "profiles", "Class profiles", _profiles(report)
     if report.pictures:
@@ -301,7 +305,7 @@ def _per_class(evaluation: Evaluation) -> str:
     rows = [
         (str(label), f"{p:.3f}", f"{r:.3f}", f"{f:.3f}", amount(s)) for label, p, r, f, s in list(each)[:MOST_LISTED]
     ]
-    return _table("figures by class", ("class", "precision", "recall", "F1", "rows"), rows)
+    return table("figures by class", ("class", "precision", "recall", "F1", "rows"), rows)
 
 
 def _profiles(report: Report) -> str:
@@ -358,13 +362,13 @@ def _training_data(report: Report) -> str:
     settings = [(name, value) for name, value in report.settings.items()]
     return (
         f"<p>{plural(report.n_parameters, 'estimated parameter')}.</p><h3>Classes</h3>"
-        f"{_table('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
-        f"{_table('columns', ('column', 'kind', 'reason', 'missing', 'nats'), columns, numbers=2)}{note}"
-        f"<h3>Settings</h3>{_table('settings', ('setting', 'value'), settings, numbers=0)}"
+        f"{table('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
+        f"{table('columns', ('column', 'kind', 'reason', 'missing', 'nats'), columns, numbers=2)}{note}"
+        f"<h3>Settings</h3>{table('settings', ('setting', 'value'), settings, numbers=0)}"
     )
 
 
-def _table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | None = None) -> str:
+def table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | None = None) -> str:
     """A table; its last columns are numbers, by default all but the first."""
     n_text = 1 if numbers is None else len(head) - numbers
 

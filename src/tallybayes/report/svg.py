@@ -65,7 +65,7 @@ def _curves(picture: ColumnPicture, curves: Curves) -> str:
         zeros = ", ".join(f"{picture.classes[k]} {curves.spike[k]:.0%}" for k in classes)
         marks += f'<text x="{WIDE - 4}" y="12" text-anchor="end">zero: {escape(zeros)}</text>'
     axis = f'<line class="axis" x1="4" x2="{WIDE - 4}" y1="{base}" y2="{base}"/>'
-    return _svg(WIDE, HIGH, f"{picture.column}: density by class", "".join(drawn) + axis + marks)
+    return svg(WIDE, HIGH, f"{picture.column}: density by class", "".join(drawn) + axis + marks)
 
 
 def _steps(edges: Array, heights: Array, x: Any, y: Any) -> str:
@@ -99,7 +99,7 @@ def _bars(picture: ColumnPicture, shape: Bars) -> str:
                 at = left + (WIDE - left - 44) * p / top + 4
                 high = c * step + 12 + i * thick
                 drawn.append(f'<text class="small" x="{_short(at)}" y="{_short(high)}">{bars.formatted(p)}</text>')
-    return _svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: probability by class", "".join(drawn))
+    return svg(WIDE, step * len(bars.levels) + 4, f"{picture.column}: probability by class", "".join(drawn))
 
 
 def reliability(evaluation: Evaluation) -> str:
@@ -133,7 +133,7 @@ def reliability(evaluation: Evaluation) -> str:
     )
     even = f'<line class="even" x1="{x(low)}" y1="{y(low)}" x2="{x(1)}" y2="{y(1)}"/>'
     label = f'<text x="{side / 2:g}" y="{side - 4}" text-anchor="middle">mean confidence</text>'
-    return _svg(
+    return svg(
         side,
         side,
         "accuracy by confidence",
@@ -151,7 +151,8 @@ def legend(classes: Sequence[Any]) -> str:
     return f'<ul class="legend">{marks}</ul>'
 
 
-def _svg(wide: float, high: float, label: str, content: str) -> str:
+def svg(wide: float, high: float, label: str, content: str) -> str:
+    """A picture of that size."""
     return (
         f'<svg class="picture" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(label, quote=True)}">'
         f"{content}</svg>"

@@ -20,6 +20,7 @@ from tallybayes.inspection.reasons import ReasonPlan, reason_plan
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.inspection.sets import thresholds
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
+from tallybayes.serve.served import Served
 from tallybayes.serve.store import Entry
 
 LABELLED = ("labels", "label", "weight")  # fields of a body with labelled rows, besides the rows
@@ -62,13 +63,15 @@ def columns(model: Model) -> list[dict[str, Any]]:
     ]
 
 
-def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
-    """The likeliest class and the probabilities, of one row or of many."""
+def predict(model: Model, body: Any, max_rows: int, served: Served | None = None) -> dict[str, Any]:
+    """The likeliest class and the probabilities, of one row or of many; the rows may be counted as served."""
     table, single = table_of(model, body, max_rows, ("coverage", *REASONS))
     coverage, plan = body.get("coverage"), _plan(model, body)
     least = None if coverage is None else thresholds(model, coverage)
     batch, classes = batch_of(model, table), model.schema.classes
     posterior, unseen = model.posterior(batch), batch.unseen()
+    if served is not None:
+        served.add(model, batch)
     warned = {"warnings": unseen} if unseen else {}
     best = posterior.argmax(axis=1).tolist()
     sets = None if least is None else [list(s) for s in PredictionSets.of(posterior, classes, least, allow_empty=True)]
@@ -102,7 +105,9 @@ def _plan(model: Model, body: Any) -> ReasonPlan | None:
     return reason_plan(model, most, reference, groups, body.get("label"))
 
 
-def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[bytes, int]:
+def predict_csv(
+    model: Model, content: bytes, safe_csv: bool = False, served: Served | None = None
+) -> tuple[bytes, int]:
     """A CSV file with the predictions beside its rows, and the number of rows.
 
     It is written to a temporary directory and nowhere else.
@@ -114,6 +119,8 @@ def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[b
             n_rows = predict_file(model, source, out, safe_csv=safe_csv)
         except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
+        if served is not None:
+            served.add(model, source)
         return out.read_bytes(), n_rows
 
 
