@@ -7,7 +7,7 @@ import pytest
 
 from tallybayes import Ledger, rows
 from tallybayes.core.tally import Tally
-from tallybayes.storage.ledger import ledger as ledgers
+from tallybayes.storage.ledger import core
 from tests.refined import refined, table
 
 from .cases import FAMILY_CASES
@@ -41,8 +41,8 @@ def chosen(period, key, newest, since=-1000, until=1000, keys=None, without=(), 
 @pytest.fixture(params=["contents", "sums", "both"])
 def folding(request, monkeypatch):
     """Whether batches are read from the contents, from the sums, or from both."""
-    monkeypatch.setattr(ledgers, "FOLD", {"contents": 10**9, "sums": 0, "both": 35}[request.param])
-    monkeypatch.setattr(ledgers, "SHARE", 10**9)
+    monkeypatch.setattr(core, "FOLD", {"contents": 10**9, "sums": 0, "both": 35}[request.param])
+    monkeypatch.setattr(core, "SHARE", 10**9)
 
 
 def batches(seed=0, n=60, last=130):

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable
 
+import tallybayes.cli.ledger_parser as ledger_parser
 import tallybayes.cli.mail_parser as mail_parser
 from tallybayes import __version__
 
@@ -363,6 +364,14 @@ def _safe_csv(parser: argparse.ArgumentParser) -> None:
 def _written(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
     _printing(parser, json=False)
+
+
+@command(
+    "ledger", "ledger", "a store of tallies by period and key, and the model of any slice of it",
+    "tallybayes ledger add shop.ledger may.csv --period 2026-05 --key north; each command has a --help of its own",
+)  # fmt: skip
+def _ledger(parser: argparse.ArgumentParser) -> None:
+    ledger_parser.fill(parser)
 
 
 @command(

@@ -60,7 +60,10 @@ class Cells:
         return Cells(*first, self.centred_record[c], self.centred_owner[c], self.centred_cell[c], self.centred[c])
 
 
-NOTHING = Cells(*(np.zeros(0, dtype=t) for t in (int, int, int, float, int, int, int)), np.zeros((0, 3)))
+_NO_INDEX = np.zeros(0, dtype=np.int64)
+NOTHING = Cells(
+    _NO_INDEX, _NO_INDEX, _NO_INDEX, np.zeros(0), _NO_INDEX, _NO_INDEX, _NO_INDEX, np.zeros((0, 3))
+)  # fmt: skip
 
 
 def packed(owner: Index | None, cell: Index, amount: Array, c_owner: Index | None, c_cell: Index, c: Array) -> Packed:
@@ -133,9 +136,8 @@ def _unpacked(
         keep, c_keep = np.flatnonzero(flat[record * width + owner]), np.flatnonzero(flat[c_record * width + c_owner])
         record, owner, cell, amount = record[keep], owner[keep], cell[keep], amount[keep]
         c_record, c_owner, c_cell, values = c_record[c_keep], c_owner[c_keep], c_cell[c_keep], values[c_keep]
-    whole = (each.astype(np.int64) for each in (owner, cell, c_owner, c_cell))
-    owner, cell, c_owner, c_cell = whole
-    return Cells(record, owner, cell, amount.astype(np.float64), c_record, c_owner, c_cell, values)
+    whose, what, c_whose, c_what = (each.astype(np.int64) for each in (owner, cell, c_owner, c_cell))
+    return Cells(record, whose, what, amount.astype(np.float64), c_record, c_whose, c_what, values)
 
 
 def _moments(blobs: Sequence[bytes], n: Index) -> Array:
@@ -190,7 +192,7 @@ def centred_sums(place: Index, n: int, mate: Index, record: Index, values: Array
         others = off.copy()
         others[pairs] = off[_found(record, place, mate, pairs)]
     squares = np.bincount(place, weights=second + weight * off * others, minlength=n)
-    found = np.stack((total, middle, squares), axis=1)
+    found: Array = np.stack((total, middle, squares), axis=1).astype(np.float64)
     last = np.zeros(n, dtype=np.int64)
     last[place] = np.arange(len(place))
     alone = np.bincount(place, minlength=n) == 1

@@ -225,9 +225,7 @@ def tally_of(totals: Totals, plan: Tally, names: Names) -> Tally:
     blocks = {}
     for name, block in plan.blocks.items():
         columns = [schema.columns[c] for c in block.columns]
-        found = [
-            reader.part(like, p, list(block.columns), columns) for p, like in enumerate(parts_of(block.summary))
-        ]
+        found = [reader.part(like, p, list(block.columns), columns) for p, like in enumerate(parts_of(block.summary))]
         simple = isinstance(block.summary, Counts | Moments | Scatter)
         blocks[name] = Block(block.columns, found[0] if simple else type(block.summary)(*found))
     weight = reader.table(CLASS_WEIGHT, [0], np.zeros(1, dtype=np.int64), 1, None)[:, 0]
@@ -256,7 +254,9 @@ def _schema_of(totals: Totals, plan: Schema, names: Names) -> Schema:
         levels = list(_named(names, scope(each), sorted(used[scope(each)])))
         if None in levels:  # the level of the missing is always the last
             levels = [*(level for level in levels if level is not None), None]
-        return replace(each, levels=Vocabulary.of(levels) if isinstance(each.levels, Vocabulary) else tuple(levels))
+        if isinstance(each.levels, Vocabulary):
+            return replace(each, levels=Vocabulary.of([str(word) for word in levels]))
+        return replace(each, levels=tuple(levels))
 
     return plan.unite(Schema(tuple(map(more, plan.columns)), classes))
 

@@ -49,7 +49,9 @@ def _coded(values: Any, read: Any, column: str) -> list[Any]:
     found = []
     for row, value in enumerate(np.asarray(values).tolist()):
         if is_missing(value):
-            raise DataError(f"column {column!r} is missing in row {row_number(row):,}; each row needs a period and a key")
+            raise DataError(
+                f"column {column!r} is missing in row {row_number(row):,}; each row needs a period and a key"
+            )
         if value not in known:
             known[value] = read(value)
         found.append(known[value])

@@ -39,9 +39,7 @@ def periods(calendar: Calendar, since: Any, until: Any) -> tuple[int, int]:
     return first, last
 
 
-def key_mask(
-    store: Store, known: Mapping[str, int], keys: Any, without: Any
-) -> NDArray[np.bool_] | None:
+def key_mask(store: Store, known: Mapping[str, int], keys: Any, without: Any) -> NDArray[np.bool_] | None:
     """Which keys are meant, by number; None is all of them."""
     if keys is None and without is None:
         return None

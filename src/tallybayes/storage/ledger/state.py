@@ -90,9 +90,7 @@ class State:
         """Remove the names of levels that no row has any more; return how many."""
         held = self.store.rows("SELECT place, id FROM level WHERE value IS NOT NULL")
         gone = [(place, number) for place, number in held if number not in used.get(place, set())]
-        self.store.connection.executemany(
-            "UPDATE level SET value = NULL, salt = NULL WHERE place = ? AND id = ?", gone
-        )
+        self.store.connection.executemany("UPDATE level SET value = NULL, salt = NULL WHERE place = ? AND id = ?", gone)
         if gone:
             self.store.set_meta("version", self.version + 1)
         return len(gone)

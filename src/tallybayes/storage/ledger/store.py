@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tallybayes.data.atomic import replacing
-from tallybayes.errors import LedgerError, ModelFileError
+from tallybayes.errors import LedgerError, ModelFileError, TallybayesError
 from tallybayes.storage.lock import LockedError, locked
 
 APPLICATION = 0x7461_6C6C  # "tall": what kind of database it is
@@ -22,28 +22,28 @@ WAIT = 60.0  # seconds that a writer waits for another
 CACHE = 64 * 1024  # kilobytes of the file that are kept in memory
 
 TABLES = {
-    "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
+    "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID",
     # Names of keys; numbers are never used again.
-    "key": "CREATE TABLE key (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)",
+    "key": "CREATE TABLE key (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE) STRICT",
     # Levels and classes that the plan does not have. A name goes with the last key that had it; its digest stays.
     "level": "CREATE TABLE level (place TEXT NOT NULL, id INTEGER NOT NULL, entry INTEGER NOT NULL, digest BLOB "
-    "NOT NULL, salt BLOB, value TEXT, PRIMARY KEY (place, id)) WITHOUT ROWID",
+    "NOT NULL, salt BLOB, value TEXT, PRIMARY KEY (place, id)) STRICT, WITHOUT ROWID",
     # Addresses of cells, numbered one after another.
-    "cell": "CREATE TABLE cell (first INTEGER PRIMARY KEY, entry INTEGER NOT NULL, addresses BLOB NOT NULL)",
+    "cell": "CREATE TABLE cell (first INTEGER PRIMARY KEY, entry INTEGER NOT NULL, addresses BLOB NOT NULL) STRICT",
     # Everything that ever happened, chained by hash.
     "entry": "CREATE TABLE entry (number INTEGER PRIMARY KEY, time INTEGER NOT NULL, action TEXT NOT NULL, batch TEXT, "
-    "period INTEGER, key TEXT, rows INTEGER NOT NULL, digest BLOB NOT NULL, chain BLOB NOT NULL)",
+    "period INTEGER, key TEXT, rows INTEGER NOT NULL, digest BLOB NOT NULL, chain BLOB NOT NULL) STRICT",
     "entry_batch": "CREATE UNIQUE INDEX entry_batch ON entry (batch) WHERE batch IS NOT NULL",
     # What was counted in each batch; it goes when its key is forgotten.
     "content": "CREATE TABLE content (entry INTEGER PRIMARY KEY, period INTEGER NOT NULL, key INTEGER NOT NULL, "
     "salt BLOB NOT NULL, losses BLOB NOT NULL, flags INTEGER NOT NULL, cells BLOB NOT NULL, amounts BLOB NOT NULL, "
-    "centred_cells BLOB NOT NULL, centred BLOB NOT NULL)",
+    "centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
     "content_period": "CREATE INDEX content_period ON content (period)",
     "content_key": "CREATE INDEX content_key ON content (key, period)",
     # Sums of the contents of several periods, for windows; made of the contents, and made again from them at any time.
     "sums": "CREATE TABLE sums (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, start INTEGER NOT NULL, page INTEGER "
     "NOT NULL, last INTEGER NOT NULL, flags INTEGER NOT NULL, owners BLOB NOT NULL, cells BLOB NOT NULL, amounts BLOB "
-    "NOT NULL, centred_owners BLOB NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL)",
+    "NOT NULL, centred_owners BLOB NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
     "sums_place": "CREATE UNIQUE INDEX sums_place ON sums (span, start, page)",
 }
 
@@ -146,7 +146,8 @@ class Store:
         with reading(self.path):
             self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
-                yield
+                with sound(self.path):
+                    yield
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
@@ -156,6 +157,19 @@ class Store:
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
+
+
+@contextmanager
+def sound(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What a file holds is of the right types and sizes, or it is damaged."""
+    try:
+        yield
+    except (TallybayesError, sqlite3.Error):
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} holds what no ledger holds ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _is_internal(name: str, kind: str, sql: str | None) -> bool:

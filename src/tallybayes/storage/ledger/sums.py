@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,7 +118,7 @@ class Sums:
     def _write(self, span: int, places: Any, last: Index, cells: Cells, origin: Index, keyed: bool) -> None:
         code = (cells.record * PAGE + cells.owner) * self.n_cells + cells.cell
         codes, place = np.unique(code, return_inverse=True)
-        amount = np.bincount(place, weights=cells.amount, minlength=len(codes))
+        amount: Array = np.bincount(place, weights=cells.amount, minlength=len(codes)).astype(np.float64)
         base = (cells.centred_record * PAGE + cells.centred_owner) * self.n_cells
         c_codes, c_place = np.unique(base + cells.centred_cell, return_inverse=True)
         c_mate = np.searchsorted(c_codes, base + self.mate[cells.centred_cell])
@@ -131,9 +132,7 @@ class Sums:
             a, b = mine.get(t, none), theirs.get(t, none)
             within, c_within = codes[a] % size, c_codes[b] % size
             owners = (within // self.n_cells, c_within // self.n_cells) if keyed else (None, None)
-            blob = packed(
-                owners[0], within % self.n_cells, amount[a], owners[1], c_within % self.n_cells, centred[b]
-            )
+            blob = packed(owners[0], within % self.n_cells, amount[a], owners[1], c_within % self.n_cells, centred[b])
             rows.append((span, start, page, int(last[t]), *blob))
         self.store.connection.executemany(
             f"INSERT OR REPLACE INTO sums (span, start, page, last, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows
@@ -146,10 +145,10 @@ class Sums:
             for start in sorted({period // span for period in periods}):
                 if span > 1:
                     self._without(span, start, page, key % PAGE)
-                    self._again(span, start, whole(page), lambda s=span, t=start: self._pages(s, t, page, page))
-                    self._again(span, start, EVERY, lambda s=span, t=start: self._wholes(s, t))
+                    self._again(span, start, whole(page), partial(self._pages, span, start, page, page))
+                    self._again(span, start, EVERY, partial(self._wholes, span, start))
                 else:
-                    self._again(span, start, EVERY, lambda t=start: self._period(t, folded))
+                    self._again(span, start, EVERY, partial(self._period, start, folded))
 
     def _without(self, span: int, start: int, page: int, owner: int) -> None:
         row = self._held(span, start, page)
@@ -163,9 +162,7 @@ class Sums:
             self._delete(span, start, page)
 
     def _delete(self, span: int, start: int, page: int) -> None:
-        self.store.connection.execute(
-            "DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page)
-        )
+        self.store.connection.execute("DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page))
 
     def _again(self, span: int, start: int, page: int, made: Callable[[], tuple[Cells, int]]) -> None:
         cells, last = made()
@@ -194,9 +191,7 @@ class Sums:
         return self._pages(span, start, -(1 << 62), whole(0), keyed=False)
 
     def _period(self, period: int, folded: int) -> tuple[Cells, int]:
-        rows = self.store.rows(
-            f"SELECT {CONTENT} FROM content WHERE period = ? AND entry <= ?", (period, folded)
-        )
+        rows = self.store.rows(f"SELECT {CONTENT} FROM content WHERE period = ? AND entry <= ?", (period, folded))
         return contents(rows, self.n_cells), max((row[0] for row in rows), default=0)
 
     # -------------------------------------------------------------------------------------------- reading
@@ -213,9 +208,7 @@ class Sums:
         moved = []
         for part in parts:
             cells = part.cells
-            moved.append(
-                replace(cells, record=cells.record + records, centred_record=cells.centred_record + records)
-            )
+            moved.append(replace(cells, record=cells.record + records, centred_record=cells.centred_record + records))
             records += len(part.period)
             periods.append(part.period)
         return Gathered(Cells.joined([NOTHING, *moved]), np.concatenate([np.zeros(0, dtype=np.int64), *periods]))
@@ -231,7 +224,9 @@ class Sums:
                 yield self._contents(window, a, b, 0, folded)
             for part in self._summed(window._replace(keys=None), folded, known):
                 apart = np.isin(part.period, touched)  # in the other periods, no key is left out
-                yield Gathered(part.cells.kept(~apart[part.cells.record], ~apart[part.cells.centred_record]), part.period)
+                yield Gathered(
+                    part.cells.kept(~apart[part.cells.record], ~apart[part.cells.centred_record]), part.period
+                )
             return
         spans, singles = self._cover(window)
         pages = [] if window.keys is None else sorted(set((known // PAGE).tolist()))
@@ -267,9 +262,8 @@ class Sums:
         have, want = (np.bincount(each // PAGE, minlength=max(pages, default=0) + 1) for each in (known, chosen))
         complete = {whole(page) for page in pages if have[page] == want[page]}
         some = {page for page in pages if 0 < want[page] < have[page]}
-        table = np.zeros((max(pages, default=0) + 1) * PAGE, dtype=bool)
-        table[chosen] = True
-        table = table.reshape(-1, PAGE)
+        table = np.zeros((max(pages, default=0) + 1, PAGE), dtype=bool)
+        table[chosen // PAGE, chosen % PAGE] = True
         sql = f"SELECT {COLUMNS}, page FROM sums WHERE span = ? AND start = ? AND page"
         for start in starts:
             if complete:
@@ -287,7 +281,8 @@ class Sums:
             # One record holds many keys, and a product has its other half under the same key.
             numbers = kept.centred_record * PAGE + kept.centred_owner
             yield Gathered(
-                replace(kept, record=kept.record * PAGE, centred_record=numbers), np.full(len(rows) * PAGE, start * span)
+                replace(kept, record=kept.record * PAGE, centred_record=numbers),
+                np.full(len(rows) * PAGE, start * span),
             )
 
     def _contents(self, window: Window, first: int, last: int, after: int, until: int) -> Gathered:
@@ -367,5 +362,5 @@ def total(gathered: Gathered, factor: Array | None, mate: Index) -> tuple[Array,
     if factor is not None:
         amount = amount * factor[cells.record]
         values = values * np.stack((f := factor[cells.centred_record], np.ones(len(f)), f), axis=1)
-    amounts = np.bincount(cells.cell, weights=amount, minlength=n)
+    amounts: Array = np.bincount(cells.cell, weights=amount, minlength=n).astype(np.float64)
     return amounts, centred_sums(cells.centred_cell, n, mate[cells.centred_cell], cells.centred_record, values)

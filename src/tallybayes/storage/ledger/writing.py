@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tallybayes.core.schema import amount
 from tallybayes.errors import BatchError, ClockError, ForgottenError, LedgerError
 from tallybayes.storage.ledger.blobs import Packed, groups, packed
 from tallybayes.storage.ledger.cells import Entries, entries_of
-from tallybayes.storage.ledger.chain import START, SALT, Entry, LedgerReceipt, content_digest, digest_of, moment
+from tallybayes.storage.ledger.chain import SALT, START, Entry, LedgerReceipt, content_digest, digest_of, moment
 from tallybayes.storage.ledger.counting import Counted, Pending
 from tallybayes.storage.ledger.periods import Calendar
 from tallybayes.storage.ledger.state import State
@@ -46,8 +47,8 @@ class Chain:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        last = store.one("SELECT number, time, chain FROM entry ORDER BY number DESC LIMIT 1")
-        self.number, self.time, self.head = (0, 0, START) if last is None else last
+        last = store.one("SELECT number, time, chain FROM entry ORDER BY number DESC LIMIT 1") or (0, 0, START)
+        self.number, self.time, self.head = int(last[0]), int(last[1]), bytes(last[2])
         now = time.time_ns() // 1000
         if now < self.time - SLACK:
             raise ClockError(
@@ -87,13 +88,14 @@ class Writer:
     def __init__(self, store: Store, state: State, calendar: Calendar, ledger_id: str) -> None:
         self.store, self.state, self.calendar, self.ledger_id = store, state, calendar, ledger_id
         self.keys: dict[str, int] = {}
+        self.written: dict[str, tuple[LedgerReceipt, tuple[Any, ...]]] = {}  # the batches of this transaction
         self.chain = Chain(store)
 
-    def write(self, groups_: Sequence[Counted]) -> dict[int, LedgerReceipt]:
+    def write(self, counted_groups: Sequence[Counted]) -> dict[int, LedgerReceipt]:
         """Add batches; the receipt of each by its identity in memory."""
         receipts: dict[int, LedgerReceipt] = {}
         contents: list[tuple[Any, ...]] = []
-        for counted in groups_:
+        for counted in counted_groups:
             entries = entries_of(counted.tally, counted.classes, counted.rows, self.state.names)
             first = len(self.state.addresses)
             grew = self.state.grow(np.concatenate((entries.address, entries.centred_address)))
@@ -103,7 +105,7 @@ class Writer:
             blobs = self._blobs(entries, len(counted.batches))
             for number, each in enumerate(counted.batches):
                 losses = counted.losses[number] if counted.losses else b""
-                receipt, row = self._one(each, blobs[number], int(counted.rows[number]), losses, contents)
+                receipt, row = self._one(each, blobs[number], int(counted.rows[number]), losses)
                 receipts[id(each)] = receipt
                 contents += [] if row is None else [row]
         self.chain.write()
@@ -126,14 +128,14 @@ class Writer:
         return found
 
     def _one(
-        self, each: Pending, blob: Packed, rows: int, losses: bytes, contents: list[tuple[Any, ...]]
+        self, each: Pending, blob: Packed, rows: int, losses: bytes
     ) -> tuple[LedgerReceipt, tuple[Any, ...] | None]:
         parts = (blob.cells, blob.amounts, blob.centred_cells, blob.centred)
         batch = each.batch
         if batch is None:
             named = (self.ledger_id.encode(), str(each.period).encode(), each.key.encode(), bytes([blob.flags]))
             batch = "auto-" + digest_of((*named, *parts)).hex()[:32]
-        known = self._known(batch, each, blob, contents)
+        known = self._known(batch, each, blob)
         if known is not None:
             return known, None
         salt = secrets.token_bytes(SALT)
@@ -144,14 +146,7 @@ class Writer:
         self.written[batch] = (receipt, row)
         return receipt, row
 
-    @property
-    def written(self) -> dict[str, tuple[LedgerReceipt, tuple[Any, ...]]]:
-        """The batches of this transaction, by id."""
-        return vars(self).setdefault("_written", {})
-
-    def _known(
-        self, batch: str, each: Pending, blob: Packed, contents: list[tuple[Any, ...]]
-    ) -> LedgerReceipt | None:
+    def _known(self, batch: str, each: Pending, blob: Packed) -> LedgerReceipt | None:
         """The receipt of a batch that was added before; another one of the same id is an error."""
         parts = (blob.flags, blob.cells, blob.amounts, blob.centred_cells, blob.centred)
         if batch in self.written:
@@ -177,7 +172,9 @@ class Writer:
             entry.number, moment(entry.time), "add", entry.key, self.calendar.name(int(entry.period or 0)), batch,
             entry.rows, 1, entry.digest.hex(), chain.hex(),
         )  # fmt: skip
-        return self._again(receipt, tuple(content) == parts and (entry.key, entry.period) == (each.key, each.period), batch)
+        return self._again(
+            receipt, tuple(content) == parts and (entry.key, entry.period) == (each.key, each.period), batch
+        )
 
     def _again(self, receipt: LedgerReceipt, same: bool, batch: str) -> LedgerReceipt:
         if not same:
@@ -185,8 +182,6 @@ class Writer:
                 f"the batch {batch!r} was added before with other rows: {amount(receipt.rows)} of the key "
                 f"{receipt.key!r}, period {receipt.period} (entry {receipt.number}); nothing was changed"
             )
-        from dataclasses import replace
-
         return replace(receipt, is_new=False)
 
     def _key(self, name: str) -> int:
