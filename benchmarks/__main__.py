@@ -6,7 +6,10 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "files", "default", "accuracy", "honest", "sets", "em", "text", "mail", "serve", "scale")
+NAMES = (
+    *("core", "tables", "files", "default", "accuracy", "honest", "sets"),
+    *("em", "text", "mail", "serve", "scale", "ledger"),
+)
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ PRINTED = {
     "14_texts.py": "  P(delivery) 0.56 → 1.00 → 0.56; 'hedge' is known: False",
     "13_weights.py": "weighted, pairs    0.8137    0.4107  0.0203",
     "15_mail.py": "0 learned: Tally(1 row; ham: 1, spam: 0; 1 column)",
+    "16_ledger.py": "Forgotten: 1,800 rows in 60 batches; the rest is as if they had never been: True",
     "gallery/plot_1_linear_and_quadratic.py": "the same as a logistic function: True",
     "gallery/plot_2_logistic_regression.py": (
         "correlation 0.5: Naive Bayes          error 0.41 after 20 rows, 0.39 after 1,280"

@@ -203,6 +203,7 @@ def test_half_life_and_window_are_chosen_by_past_loss(plan, tmp_path):
         (lambda it: it.model(since="2026-02", until="2026-01"), errors.PeriodError, "is after"),
         (lambda it: it.model(half_life=0), errors.PeriodError, "above 0"),
         (lambda it: it.model(half_life="often"), errors.PeriodError, "above 0"),
+        (lambda it: it.model(half_life=1e-300, until="2027"), errors.LedgerError, "nothing is left"),
         (lambda it: it.model(since="2027"), errors.LedgerError, "no rows"),
         (lambda it: it.forget("south"), errors.UnknownKeyError, "no key 'south'"),
         (lambda it: Ledger.create(it.overview()["path"], it.plan), errors.LedgerError, "exists already"),
@@ -332,6 +333,45 @@ def test_an_old_receipt_shows_that_nothing_before_it_was_changed(ledger):
 
 
 # ------------------------------------------------------------------------------------------------ files and processes
+
+
+def test_an_empty_ledger_is_sound_and_has_no_model(ledger):
+    assert ledger.verify().is_sound
+    assert repr(ledger) == "Ledger(0 batches, 0 keys, by day)"
+    with pytest.raises(errors.LedgerError, match="no rows"):
+        ledger.model()
+
+
+def test_class_weights_count_in_the_ledger_too(tmp_path):
+    table = {"colour": ["red", "blue", "red"] * 10, "size": [1.0, 2.0, 3.0] * 10, "label": ["yes", "no", "yes"] * 10}
+    weighted = NaiveBayes(classical=True, class_weight={"no": 3.0}).fit(table, target="label")
+    with Ledger.create(tmp_path / "x.ledger", weighted) as found:
+        found.add(table, period="2026-01-01")
+        assert found.model().tally.class_weight.tolist() == weighted.model_.tally.class_weight.tolist() == [30.0, 20.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_copy_of_the_process_has_to_open_the_file_itself(ledger):
+    def work():
+        with pytest.raises(errors.LedgerError, match="open it again"):
+            ledger.add(DAY, period="2026-01-01")
+
+    assert os.waitpid(ledger_fuzz.child(work), 0)[1] == 0
+
+
+def test_another_process_may_forget_what_this_one_knows(ledger):
+    """Two doors to one file: levels that one erases are new to the other."""
+    odd = {"colour": ["violet"], "size": [1.0], "label": ["yes"]}
+    with Ledger.open(ledger.overview()["path"]) as other:
+        ledger.add(odd, period="2026-01-01", key="a")
+        other.add(odd, period="2026-01-02", key="b")
+        other.forget("a")
+        ledger.forget("b")
+        other.add(odd, period="2026-01-03", key="c")
+        assert ledger.model().tally == other.model().tally
+        assert "violet" in ledger.model().schema.columns[0].levels
+        assert ledger.verify().is_sound
 
 
 def test_what_is_no_ledger_is_refused(plan, tmp_path):

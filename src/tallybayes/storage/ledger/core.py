@@ -30,6 +30,7 @@ from tallybayes.storage.ledger.writing import Chain, Writer
 FOLD = 4096  # batches that are not in the sums yet
 SHARE = 16  # … or this part of all batches, where that is more
 MOST_KEYS = 1 << 31
+LEAST = 1e-100  # a row that counts less is no row
 
 
 class Core:
@@ -130,9 +131,16 @@ class Core:
             if length != math.inf:
                 first = max(first, newest - math.ceil(length) + 1)
             gathered = self.gathered(Window(first, last, mask, bound, half != math.inf))
-        factor = None if half == math.inf else np.exp2(-np.maximum(newest - gathered.period, 0) / half)
         if not len(gathered.cells.cell):
             raise LedgerError("the slice has no rows: no batch was added for these periods and keys")
+        factor = None
+        if half != math.inf:
+            with np.errstate(over="ignore", under="ignore"):
+                factor = np.exp2(-(np.maximum(newest - gathered.period, 0) / half))
+            if factor.max() < LEAST:
+                raise LedgerError(
+                    "nothing is left of the slice after so many half-lives; move until, or give a longer one"
+                )
         return self._made(gathered, factor)
 
     def _newest(self, first: int, last: int, mask: Any, bound: int) -> int:

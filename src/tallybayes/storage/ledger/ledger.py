@@ -156,7 +156,8 @@ class Ledger:
 
     def __repr__(self) -> str:
         shown = self.overview()
-        return f"Ledger({plural(shown['batches'], 'batch')}, {plural(shown['keys'], 'key')}, by {self.calendar.unit})"
+        batches = f"{shown['batches']:,} batch{'' if shown['batches'] == 1 else 'es'}"
+        return f"Ledger({batches}, {plural(shown['keys'], 'key')}, by {self.calendar.unit})"
 
     # -------------------------------------------------------------------------------------------- adding
 

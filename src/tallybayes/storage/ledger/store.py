@@ -52,7 +52,7 @@ class Store:
     """A connection to the file of a ledger."""
 
     def __init__(self, path: str | os.PathLike[str], wait: float = WAIT) -> None:
-        self.path, self.wait = os.fspath(path), wait
+        self.path, self.wait, self.process = os.fspath(path), wait, os.getpid()
         self.connection = self._connected()
 
     def _connected(self) -> sqlite3.Connection:
@@ -143,6 +143,8 @@ class Store:
     @contextmanager
     def transaction(self, write: bool = False) -> Iterator[None]:
         """All or nothing; a reader sees one state throughout, whatever others write meanwhile."""
+        if os.getpid() != self.process:  # a copy of the connection would break the locks of the file
+            raise LedgerError(f"{self.path} was opened by another process; open it again in this one")
         with reading(self.path):
             self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
