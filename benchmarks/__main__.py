@@ -7,8 +7,20 @@ from importlib import import_module
 from benchmarks._timing import Bench
 
 NAMES = (
-    *("core", "tables", "files", "default", "accuracy", "honest", "sets"),
-    *("em", "text", "mail", "serve", "scale", "ledger"),
+    "core",
+    "tables",
+    "files",
+    "default",
+    "accuracy",
+    "honest",
+    "sets",
+    "intervals",
+    "em",
+    "text",
+    "mail",
+    "serve",
+    "scale",
+    "ledger",
 )
 
 
@@ -18,7 +30,13 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help="only these parts of it; all if none is named")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each work, of which the best counts (3)")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
-    if sys.argv[1:2] in (["accuracy"], ["honest"], ["sets"], ["serve"]):  # they have options and a table of their own
+    if sys.argv[1:2] in (
+        ["accuracy"],
+        ["honest"],
+        ["sets"],
+        ["intervals"],
+        ["serve"],
+    ):  # they have options and a table of their own
         import_module(f"benchmarks.{sys.argv[1]}").run(sys.argv[2:])
         return
     options = parser.parse_args()

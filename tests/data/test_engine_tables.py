@@ -89,6 +89,33 @@ def test_nested_columns_are_an_error_that_names_them(name, nested, tmp_path, req
     assert tallybayes.tally(table, target="y", drop=["bag"]).class_weight.tolist() == [10, 10]
 
 
+DATED = {
+    "when": [None if i % 17 == 0 else f"{1 + i % 28}/{1 + i % 12}/20{10 + i % 9} {i % 24}:05" for i in range(120)],
+    "price": [None if i % 19 == 0 else f"{i},{i % 10} €" for i in range(120)],
+    "topics": [
+        None if i % 13 == 0 else [("sea", "war", "a|b")[j] for j in range(3) if i % (j + 2)] for i in range(120)
+    ],
+    "label": [("no", "yes")[(i % 24) // 12] for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_dates_numbers_as_text_and_lists_of_tags(name, tmp_path, request):
+    lists = name not in ("ibis sqlite", "dask")  # which have no lists
+    table = engines({key: cells for key, cells in DATED.items() if lists or key != "topics"}, tmp_path, request)
+    is_ibis = name in ("ibis duckdb", "ibis sqlite", "postgres")
+    options = {"target": "label", "drop": ["when", "price"] if is_ibis else []}
+    want, got = (tallybayes.tally(table[which], **options) for which in ("polars", name))
+    same(got, want, 1e-9)
+    assert (
+        not lists or dict(zip(got.schema.names, (c.kind for c in got.schema.columns), strict=True))["topics"] == "tags"
+    )
+    assert is_ibis or "when: month" in got.schema.names
+    if is_ibis:
+        with pytest.raises(DataError, match="'when' of the Ibis table holds dates as text"):
+            tallybayes.tally(table[name], target="label")
+
+
 # ---------------------------------------------------------------------------------------------- parts of the rows
 
 FRAME = pl.DataFrame(

@@ -17,9 +17,9 @@ from pyarrow import feather
 
 import tallybayes
 from tallybayes import NaiveBayes, Tally
-from tallybayes.data.columns import Overrides
 from tallybayes.data.files import open_file
 from tallybayes.data.opening import open_source
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches

@@ -37,6 +37,10 @@ FITTED: dict[str, tuple[Any, Any]] = {
     "TextNB": (tallybayes.TextNB(), TEXTS),
     "TextNB, words": (tallybayes.TextNB(weights="words"), TEXTS),
     "NaiveBayes": (tallybayes.NaiveBayes(kind={"note": "text"}, drop=["flag"]), TABLE),
+    "NaiveBayes, tags": (
+        tallybayes.NaiveBayes(kind={"note": "tags"}),
+        {**TABLE, "note": [text.replace(" ", ";") for text in TEXTS]},
+    ),
     "NaiveBayes, classical": (tallybayes.NaiveBayes(classical=True, alpha={"town": 2}, missing="level"), TABLE),
     "NaiveBayes, calibrated": (
         tallybayes.NaiveBayes(calibration="isotonic", numeric="kernel", pairs=[("size", "town")]),

@@ -31,7 +31,8 @@ from tallybayes.cli import show
 from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import ModelFileError, TallybayesError
 from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.estimators.text import TextNB

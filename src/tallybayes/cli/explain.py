@@ -14,8 +14,9 @@ from rich.text import Text
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.core.model import Model
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.known import as_learned, with_retyping
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, nearest
 from tallybayes.inspection.explain import FAINT, LEGEND, Step, explain, steps
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     values = row.table.row(0)
     against = None if options.against is None else label_of(model.schema.classes, options.against)
     with notes(options):
-        found = explain(model, row, values, against)
+        found = explain(model, row, values, against, options.interval)
         worked = steps(model, row, values) if options.work else ()
     if options.json:
         calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import tallybayes.cli.ledger_parser as ledger_parser
 import tallybayes.cli.mail_parser as mail_parser
+import tallybayes.cli.review_parser as review
 from tallybayes import __version__
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
@@ -140,6 +141,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
+    review.tables(parser)
     parser.add_argument(
         "--class-weight", metavar="balanced or label=w,…", help="how many times the rows of a class count (once)"
     )
@@ -174,15 +176,9 @@ def _predict(parser: argparse.ArgumentParser) -> None:
         "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
     )
     parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
-    _coverage(parser, "add a column 'set'")
+    review.coverage(parser, "add a column 'set'")
+    review.reasons(parser)
     _printing(parser, json=False)
-
-
-def _coverage(parser: argparse.ArgumentParser, how: str) -> None:
-    parser.add_argument(
-        "--coverage", type=float, metavar="SHARE",
-        help=f"{how}: the classes that cannot be ruled out; this share of the sets (such as 0.9) holds the right one",
-    )  # fmt: skip
 
 
 @command(
@@ -200,6 +196,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
         help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
     )  # fmt: skip
     how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
+    review.by(parser)
     _printing(parser)
 
 
@@ -213,9 +210,14 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="DATA or COLUMN=VALUE", help="a file, or the values of the row")
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (default: the next likeliest)")
+    parser.add_argument("--interval", type=float, metavar="LEVEL", help="show intervals, such as 0.9 for 90 per cent")
     parser.add_argument("--work", action="store_true", help="show the calculation step by step")
     parser.add_argument("--plot", action="store_true", help="draw the evidence as a waterfall chart")
     _printing(parser)
+
+
+for _name, (_module, _summary, _example, _fill) in review.COMMANDS.items():
+    command(_name, _module, _summary, _example)(_fill)
 
 
 @command(
@@ -327,13 +329,13 @@ def _sample(parser: argparse.ArgumentParser) -> None:
 def _sql(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--table", default="rows", metavar="NAME", help="the table to be scored (rows)")
-    dialects = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
-    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="dialect of the database (duckdb)")
+    parser.add_argument("--dialect", choices=review.DIALECTS, default="duckdb", help="dialect of the database (duckdb)")
     parser.add_argument(
         "--keep", action="append", default=[], metavar="COLUMN", help="a column to keep in the result, such as a key"
     )
     parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
-    _coverage(parser, "add a column 'set_LABEL' for each class, 1 where it is in the prediction set")
+    review.coverage(parser, "add a column 'set_LABEL' for each class, 1 where it is in the prediction set")
+    review.reasons(parser, contributions=True)
     _written(parser)
 
 
@@ -347,6 +349,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing-text", default="", metavar="TEXT", help="the text that stands for a missing value in ONNX ('')"
     )
+    review.reasons(parser)
     _written(parser)
 
 

@@ -318,7 +318,7 @@ class Model(ByValue):
     def bag(self) -> list[int]:
         """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
         blocks = (b for name, b in self.tally.blocks.items() if self.settings.families[name].is_document)
-        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "block")]
+        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "tags", "block")]
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""

@@ -18,7 +18,8 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, united
+from tallybayes.core.levels import united
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
 
@@ -269,7 +270,7 @@ def _fits(cells: Column, column: Column) -> bool:
     if cells.edges is not None:
         in_order = bool(np.isfinite(cells.edges).all() and np.all(np.diff(cells.edges) > 0))
         is_number = column.edges is not None or (column.levels is None and column.parts is None)
-        return in_order and is_number and column.kind != "text"
+        return in_order and is_number and not column.is_text
     if cells.levels is not None:
         return column.levels is not None and column.edges is None and len(set(cells.levels)) == len(cells.levels)
     return True

@@ -81,7 +81,7 @@ class EvidenceWeights(ByValue):
 
     def check(self, schema: Schema) -> None:
         """Refuse weights of words that are not those of such columns."""
-        texts = {column.name: column.levels for column in schema.columns if column.kind == "text"} if self.words else {}
+        texts = {column.name: column.levels for column in schema.columns if column.is_text} if self.words else {}
         for name, own in self.words.items():
             levels = texts.get(name)
             if isinstance(own.words, Vocabulary):

@@ -22,10 +22,11 @@ from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
 from tallybayes.data.encodings import in_utf8
+from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
-from tallybayes.data.tables import Table
+from tallybayes.data.tags import listed_in_sql
 from tallybayes.data.values import Storage
 from tallybayes.data.workbooks import SUFFIXES, read_workbook
 from tallybayes.errors import DataError, SettingError
@@ -162,6 +163,11 @@ class File:
         rest = {n: (f"{quoted(n)}::{kind}", kind) for n, kind in types.items() if n not in of_csv}
         file = file.with_columns(rest) if rest else file
         return replace(file, types={**file.types, **types})
+
+    def with_lists(self) -> File:
+        """The same files with lists of tags as text."""
+        lists = listed_in_sql(self.types)
+        return self.with_columns(lists) if lists else self
 
     def without(self, name: str, value: int) -> File:
         """The same files with a number of a column read as a missing value."""

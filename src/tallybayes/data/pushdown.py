@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
 from tallybayes.data.files import FIRST, File
 from tallybayes.data.first_rows import FirstRows, inspect
+from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
-from tallybayes.data.tables import Table
 from tallybayes.errors import DataError
 
 NO_NAN = "'nan'::DOUBLE"

@@ -73,6 +73,8 @@ def count_words(texts: kernels.Texts, tokens: Tokens, first: int, last: int, n_j
 
     def part(a: int, b: int) -> Counted:
         documents, words = kernels.count_tokens(texts, first + a, first + b, tokeniser)
+        if tokens.words == "tags":  # a set has each once
+            documents = replace(documents, data=np.ones_like(documents.data))
         if tokens.hashed is None:
             return Counted(words, documents)
         return Counted(range(1 << tokens.hashed), replace(documents, n_columns=1 << tokens.hashed))
@@ -103,6 +105,8 @@ def _missing(x: Documents) -> NDArray[np.bool_]:
 
 class HoldsText:
     """What a column does if its values are text: its words are counted once, when they are learned."""
+
+    are_lists = False  # whether its texts were lists of tags
 
     _counted: tuple[Tokens, Counted] | None = None
 

@@ -23,9 +23,9 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError, plain, unlearning
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
-from tallybayes.estimators._judging import evaluate, predict_set
+from tallybayes.estimators._judging import evaluate, predict_interval, predict_set, scorecard
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
-from tallybayes.estimators._reading import contributions, load
+from tallybayes.estimators._reading import contributions, load, reasons
 from tallybayes.estimators._saving import saved_of
 from tallybayes.estimators._steps import converged, log_likelihood_path, n_iter, unlabelled_weight
 from tallybayes.inspection.receipts import Receipt
@@ -254,7 +254,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """
         return self.model_.log_likelihood(self.labelled_rows(X, y, sample_weight), self.n_jobs)
 
-    contributions, load = contributions, classmethod(load)
+    contributions, reasons, load = contributions, reasons, classmethod(load)
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return the leave-one-out log P(y | x) of training rows.
@@ -365,7 +365,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return changed
 
     to_json, to_python, to_sql, to_onnx, report = to_json, to_python, to_sql, to_onnx, report
-    evaluate, predict_set = evaluate, predict_set
+    evaluate, predict_set, predict_interval = evaluate, predict_set, predict_interval
+    scorecard = scorecard
     coef_, intercept_, to_logistic_regression = property(coef), property(intercept), to_logistic_regression
 
     def __sklearn_is_fitted__(self) -> bool:

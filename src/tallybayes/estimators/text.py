@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens, Words
+from tallybayes.data.frames import Table
 from tallybayes.data.labels import is_missing, objects
-from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError, row_number
 from tallybayes.estimators._fitted import Fitted
@@ -238,7 +238,7 @@ class TextNB(TableNB):
             n_jobs=self.n_jobs,
         )
 
-    def explain(self, row: Any, against: Any = None) -> Any:
+    def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Any:
         """Return the evidence for the class of one text.
 
         Parameters
@@ -246,12 +246,14 @@ class TextNB(TableNB):
         row : str
         against : class label, optional
             The class to compare with; the runner-up if not given.
+        interval : float, optional
+            The share of intervals that cover, such as 0.9.
 
         Returns
         -------
         Explanation
         """
-        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
+        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against, interval=interval)
 
 
 def tokens_of(given: Any, usual: Tokens) -> Tokens:
@@ -283,7 +285,7 @@ def text_values(documents: Any) -> Values:
     if isinstance(documents, list) and documents and set(map(type, documents)) == {str}:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
-    if values.storage not in ("text", "empty"):
+    if values.storage not in ("text", "empty") or values.are_lists:
         row, bad = next(
             (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
         )

@@ -7,7 +7,7 @@ sum over the vetoes is positive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -83,6 +83,19 @@ class Slopes:
         if self.offset is None:
             return parts
         return parts + (self.offset.T if events.seen is None else events.seen[:, None, :] * self.offset.T)
+
+
+class LaterSlopes(Slopes):
+    """Slopes that are worked out when they are first used: leave-one-out needs none of a large vocabulary."""
+
+    def __init__(self, make: Callable[[], Array]) -> None:
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "offset", None)
+
+    @cached_property
+    def slope(self) -> Array:
+        """The slopes (d, K)."""
+        return self.make()  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,19 @@ from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import FAMILIES, Cyclic, Family, Hierarchical, Ordered, numeric_families, textbook_family
+from tallybayes.families import (
+    FAMILIES,
+    Cyclic,
+    Family,
+    Grouped,
+    Hierarchical,
+    Ordered,
+    numeric_families,
+    textbook_family,
+)
 from tallybayes.learning.bins import fine_edges
-from tallybayes.learning.candidates import Choice, candidates, choose, counted_as, places_in
+from tallybayes.learning.candidates import Choice, candidates, counted_as, places_in
+from tallybayes.learning.constraints import choose_within, table_family
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
@@ -27,13 +37,13 @@ from tallybayes.learning.textbook import Given, given_families
 def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading:
     """Choose the family of every column and count the rows by it."""
     numeric = _numeric(base)
-    trials = _Trials.of(batch, given_families(batch.schema, base, options), numeric)
+    trials = _Trials.of(batch, given_families(batch.schema, base, options), numeric, options)
     tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
     tally = count(rows, counting, options.n_jobs)
     sample = every_nth(rows, COMPARED_ROWS)
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
-    choices = choose(sample.rows(0, sample.n_rows), tally, prior, trials.names, counting)
+    choices = choose_within(sample.rows(0, sample.n_rows), tally, prior, trials.names, counting, options)
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
     families = {**trials.known, **chosen}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
@@ -52,15 +62,18 @@ class _Trials:
     names: Mapping[int, list[str]]  # families to be tried, by position
 
     @classmethod
-    def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family]) -> _Trials:
+    def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family], options: Options) -> _Trials:
         fixed = {name: family.by_itself() for name, family in given.families.items()}
         columns: list[Column] = []
         known: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
             if column.is_evidence:
+                table = table_family(column, options)
                 if column.name in fixed:
                     known[column.name] = fixed[column.name]
+                elif table is not None:
+                    names[p] = [table]
                 elif column.kind == "numeric":
                     names[p] = _tried(batch, column, given.numeric, numeric)
                 elif column.kind not in ("category", "boolean"):
@@ -88,7 +101,7 @@ class _Trials:
     def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
         """The families that count the blocks."""
         found: dict[str, Family] = {
-            **{family.name: family() for family in (Hierarchical, Ordered, Cyclic)},
+            **{family.name: family() for family in (Hierarchical, Grouped, Ordered, Cyclic)},
             **numeric,
         }
         for column in self.columns:
@@ -142,7 +155,7 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
     """The column with its bins, if it is read in bins, and the reason of its family."""
     binned = family is not None and family.in_bins
     reason, lasting = column.reason, column.lasting
-    is_told = column.kind == "numeric" or isinstance(family, Ordered)
+    is_told = column.kind == "numeric" or isinstance(family, Ordered | Grouped)
     if choice is not None and is_told and not reason.startswith("constant"):
         reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
     return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)

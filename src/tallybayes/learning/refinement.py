@@ -114,7 +114,7 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
             return model, Unseen(plain, labels, PSEUDOCOUNT_KEPT)
         weights = ladder.weights[0]
         given = EvidenceWeights(column_weights(model, ladder.names, weights), float(weights[0]))
-        note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
+        note = f"weights learned from {plural(ladder.n_rows, 'row')}"
         settings = replace(model.settings, weights=given)
         model = replace(model, settings=settings, provenance=model.provenance.noted(note))
         unseen = Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")
@@ -127,7 +127,7 @@ def _with_words(model: Model, unseen: Unseen, batch: TableBatch, options: Option
     """The model with weights of the words of its texts, where they predict documents of other folds better."""
     alone = len(model.texts) == 1 and len(model.schema.columns) == 1
     for block in model.texts:
-        if not hasattr(model.settings.families[block], "each_word_without") and options.weights == "auto":
+        if not hasattr(model.settings.families[block], "by_rivals") and options.weights == "auto":
             continue
         found = with_word_weights(model, batch, block, options.n_jobs, None if alone else unseen.scores)
         before, after = (losses(scores, found.labels) for scores in (found.before, found.scores))

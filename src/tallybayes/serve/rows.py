@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Labels
+from tallybayes.core.levels import united
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Schema, united
+from tallybayes.core.schema import Schema
 from tallybayes.data.columns import grown, listed, refuse_lost
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import distinct, encode_labels, is_missing, objects
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 
 NOTHING = ""  # stands for the columns of rows without any

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 
 from tallybayes.core.readings import Reading
+from tallybayes.data.engines.lists import listed_in_engine
 from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
+from tallybayes.data.engines.worker_readings import measured_by_workers, read_by_workers
 from tallybayes.data.files import BATCH
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import is_missing
 from tallybayes.data.reading import Measure, expressions, measured_sql
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import Seen
-from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError, TallybayesError
 
@@ -185,6 +187,12 @@ class Lazy:
         """Some columns of the rows that have a label."""
         return self.frame.filter(~self.value(target).is_null()).select(*self._chosen([*columns, target]))
 
+    def with_lists(self) -> Lazy:
+        """The same table with lists of tags as text."""
+        lists = [name for name, kind in self.schema.items() if isinstance(kind, nw.List) and kind.inner == nw.String]
+        found = listed_in_engine(self.engine, nw.to_native(self.frame), {self.renamed.get(n, n): n for n in lists})
+        return self if found is None else Lazy(nw.from_native(found), self.renamed)
+
     def without(self, name: str, value: int) -> Lazy:
         """The same table with a number of a column read as a missing value."""
         column = self.column(name)
@@ -194,7 +202,7 @@ class Lazy:
     @property
     def can_read(self) -> bool:
         """Whether columns can be read from others, such as the parts of a date, where the rows are."""
-        return self.engine in ("duckdb", "polars")
+        return self.engine != "ibis"
 
     def read_as(self, readings: Mapping[str, Reading]) -> Lazy:
         """The same table with columns that are read from others."""
@@ -203,6 +211,9 @@ class Lazy:
         native = nw.to_native(self.frame)
         if self.engine == "polars":
             return Lazy(nw.from_native(read_polars(native, readings)))
+        if self.is_spread:
+            there = {self.renamed.get(name, name): _there(each, self.renamed) for name, each in readings.items()}
+            return Lazy(nw.from_native(read_by_workers(self.engine, native, there)), self.renamed)
         found = expressions(readings, self.storage)
         changed = ", ".join(f"{found[name][0]} AS {quoted(name)}" for name in found if name in self.schema)
         added = "".join(f", {found[name][0]} AS {quoted(name)}" for name in found if name not in self.schema)
@@ -213,6 +224,9 @@ class Lazy:
         native = nw.to_native(self.frame.filter(~self.value(target).is_null()))
         if self.engine == "polars":
             return measured_polars(native)
+        if self.is_spread:
+            measure = measured_by_workers(self.engine, native)
+            return lambda asked: measure({key: _there(each, self.renamed) for key, each in asked.items()})
 
         def query(sql: str) -> list[tuple[Any, ...]]:
             with self.errors():
@@ -250,6 +264,11 @@ class Lazy:
         with self.errors():
             different = self.frame.select(self.column(name).n_unique()).collect().item()
         return bool(different == seen.high - seen.low + 1)
+
+
+def _there(reading: Reading, renamed: Mapping[str, str]) -> Reading:
+    """The reading of a column that may have another name in the engine."""
+    return replace(reading, source=renamed.get(reading.source, reading.source))
 
 
 def _tables_of(batches: Any) -> Iterator[Table]:

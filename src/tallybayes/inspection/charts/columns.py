@@ -162,21 +162,25 @@ def _words(model: Model, name: str, params: Any, prior: Array) -> ColumnPicture:
 
 
 def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
-    """The most informative words of a column of text, by their shares of all words, each with a count of ½ more."""
+    """The most informative words of a column of text, by their shares of all words, each with a count of ½ more.
+
+    Of tags, the share of the rows that have each.
+    """
     column, summary = model.texts[name], model.tally.blocks[name].summary
     arrays = summary.arrays()
     chance = arrays["count"] + 0.5
-    chance = chance / chance.sum(axis=1, keepdims=True)
-    information, shape = _bag(chance, prior, lambda v: str((column.levels or ())[v]))
+    chance = chance / (arrays["weight"] + 1.0 if column.kind == "tags" else chance.sum(axis=1, keepdims=True))
+    information, shape = _bag(chance, prior, lambda v: str((column.levels or ())[v]), column.kind == "tags")
     total = float(model.tally.class_weight.sum())
     missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
     weights = {} if model.settings.weights is None else model.settings.weights.columns
-    family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
-    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, information, weight, missing, shape)
+    known = column.name, column.kind, model.settings.families[name].name, model.schema.classes, prior
+    return ColumnPicture(*known, information, weights.get(column.name, 1.0), missing, shape)
 
 
-def _bag(chance: Array, prior: Array, named: Callable[[int], str]) -> tuple[float, Bars]:
+def _bag(chance: Array, prior: Array, named: Callable[[int], str], tags: bool = False) -> tuple[float, Bars]:
     """The information of words whose shares (K, V) are known, and the most informative of them."""
     each = shares(chance, prior)
+    each = each + shares(1.0 - chance, prior) if tags else each  # a tag that is absent says something, too
     most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
     return float(each.sum()), Bars(tuple(map(named, most.tolist())), chance[:, most], words=True)

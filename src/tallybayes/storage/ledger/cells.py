@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.levels import positions
 from tallybayes.core.scatter import Scatter
-from tallybayes.core.schema import Column, Level, Schema, positions
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.summaries import Counts, Moments, Summary, cell_grid
 from tallybayes.core.tally import Block, Tally
 from tallybayes.core.tokens import Vocabulary

@@ -19,10 +19,11 @@ from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import grown, matched, split_target
 from tallybayes.data.engines import is_lazy
 from tallybayes.data.files import is_file
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import open_source
 from tallybayes.data.sources import counting
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.targets import Target, coded
 from tallybayes.data.vocabularies import opened, with_own_words
 from tallybayes.errors import DataError, PlanError

@@ -11,9 +11,9 @@ import numpy as np
 from tallybayes.core.model import Model
 from tallybayes.data.columns import split_target
 from tallybayes.data.files import is_file, open_file
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.known import as_learned, with_retyping
 from tallybayes.data.labels import is_missing
-from tallybayes.data.tables import Table, read_table
 from tallybayes.errors import DataError, row_number
 from tallybayes.storage.ledger.counting import Counted, Pending, _joined, in_groups
 from tallybayes.storage.ledger.periods import Calendar
