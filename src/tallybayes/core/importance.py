@@ -81,7 +81,7 @@ def left_out(model: Model, part: Batch) -> Array:
 def corrections(model: Model, part: Batch) -> Array:
     """The offsets (n, K, D) that are in the contributions of rows."""
     parts = np.zeros((part.n_rows, model.n_classes, len(model.schema.columns)))
-    for name, lookup in model.offsets.items():
+    for name, lookup in ((each, of) for each, of in model.offsets.items() if each in part.blocks):
         columns = list(part.blocks[name].columns)
         parts[:, :, columns] = lookup.added(parts[:, :, columns], model.words.of_known(name, part.blocks[name].x))
     return parts

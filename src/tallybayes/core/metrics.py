@@ -105,7 +105,7 @@ def score(
         method,
         tuple(classes),
         len(codes),
-        _wilson(float(weight @ hit) / float(weight.sum()), n),
+        wilson(float(weight @ hit) / float(weight.sum()), n),
         _mean(-own, weight, n, math.log(n_guess)),
         _mean((error**2).sum(axis=1), weight, n, 1.0 - 1.0 / n_guess),
         confusion,
@@ -155,7 +155,7 @@ def _check(log_posterior: Array, codes: NDArray[Any], n_classes: int, weight: Ar
         raise DataError(f"class codes must be between 0 and {n_classes - 1}; unlabelled rows cannot be evaluated")
 
 
-def _wilson(p: float, n: float) -> Interval:
+def wilson(p: float, n: float) -> Interval:
     """A proportion of so many rows with Wilson's score interval (1927), which behaves near 0 and 1."""
     z2 = Z**2 / n
     centre, half = (p + z2 / 2) / (1 + z2), math.sqrt(p * (1 - p) * z2 + z2**2 / 4) / (1 + z2)

@@ -76,7 +76,7 @@ def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generato
 
 def _share_present(model: Model, block: str, column: int) -> Array:
     """Share of the rows of each class (K,) in which a column has a value."""
-    weight = model.tally.blocks[block].summary.arrays()["weight"]
+    weight = model.tally.blocks[block].summary.column_weight
     seen = weight[:, min(column, weight.shape[1] - 1)]
     total = model.tally.class_weight
     return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)

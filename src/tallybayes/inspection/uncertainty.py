@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Csr, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.importance import corrections
@@ -79,12 +80,23 @@ class Uncertainty:
         """Standard deviations of the log odds of a class against another, by their positions."""
         of_counts = variances(self.model, batch)[:, [mine, theirs]].sum(axis=1)
         by_weight = self._slopes(batch)
-        slopes = by_weight[:, mine] - by_weight[:, theirs]  # (n, D + 1)
+        slopes = by_weight[:, mine] - by_weight[:, theirs]  # (n, P)
         prior = float(prior_variances(self.model)[[mine, theirs]].sum())
-        own = slopes**2 * np.diag(self.covariance)
+        own = self._by_column(slopes**2)
         total = of_counts.sum(axis=1) + prior + np.einsum("ni,ij,nj->n", slopes, self.covariance, slopes)
         prior_sd = float(np.sqrt(prior + own[0, -1])) if len(own) else 0.0
         return Odds(np.sqrt(of_counts + own[:, :-1]), prior_sd, np.sqrt(total))
+
+    def of_values(self, batch: Rows) -> tuple[Array, Array]:
+        """Contributions (n, K, D) and the variance of each, weights included, of rows that have only some blocks."""
+        parts, found = self.model.contributions(batch), variances(self.model, batch)
+        return parts, found + self._by_column(self._slopes(batch) ** 2)[:, :, :-1] if len(self.learned) else found
+
+    def _by_column(self, squares: Array) -> Array:
+        """Squared slopes (…, P) times the variance of their weight, at the places of all columns and of the prior."""
+        found = np.zeros((*squares.shape[:-1], len(self.model.schema.columns) + 1))
+        found[..., self.learned] = squares * np.diag(self.covariance)
+        return found
 
     def probabilities(self, batch: Rows, level: float = USUAL) -> Array:
         """The interval (n, K, 2) of P(y | x) of each row and class.
@@ -116,45 +128,52 @@ class Uncertainty:
         return np.sort(ends, axis=2) if model.n_classes > 1 else np.ones_like(ends)
 
     @cached_property
+    def learned(self) -> NDArray[np.intp]:
+        """The places (P,) of the columns whose weights were learned, and last, one beyond the columns, of the prior.
+
+        A weight of zero is none: what is not used has no interval. Nor have texts whose words have weights.
+        """
+        weights = self.model.settings.weights
+        if weights is None or self.model.n_classes < 2:
+            return np.zeros(0, dtype=np.intp)
+        own = np.array([name not in weights.words for name in self.model.schema.names])
+        columns = np.flatnonzero(own & (self.model.column_weights != 0))
+        return np.append(columns, len(own)) if weights.prior not in (0.0, 1.0) else columns  # one is not learned
+
+    @cached_property
     def covariance(self) -> Array:
-        """Covariance (D + 1, D + 1) of the learned weights of the columns and, last, of the prior.
+        """Covariance (P, P) of the learned weights.
 
         The inverse of n times the mean information in a row, over rows that the model draws itself, and of what pulls
-        weights to where they start. Zero for weights that were not learned, and for those of zero: what is not used
-        has no interval.
+        weights to where they start.
         """
-        model, size = self.model, len(self.model.schema.columns) + 1
-        found = np.zeros((size, size))
-        if model.settings.weights is None or model.n_classes < 2:
-            return found
+        model, size = self.model, len(self.learned)
+        if not size:
+            return np.zeros((0, 0))
         n_rows = FEW_DRAWN if model.texts else DRAWN
         try:
             table, _ = sampled(model, n_rows, np.random.default_rng(0), missing=True)
         except NotAvailableError:
-            return found
+            return np.zeros((size, size))
         batch = TableBatch(model.schema, read_table(table), model.tally.places)
         slopes, p = self._slopes(batch), model.posterior(batch)
         middle = np.einsum("nk,nkd->nd", p, slopes)
-        information = np.einsum("nk,nkd,nke->de", p, slopes, slopes) - middle.T @ middle
-        known = np.flatnonzero(np.diag(information) > 0)
-        if len(known):
-            part = information[np.ix_(known, known)] / n_rows * float(model.tally.class_weight.sum())
-            found[np.ix_(known, known)] = np.linalg.inv(part + 2.0 * PULL * np.eye(len(known)))
-        return found
+        each = slopes * np.sqrt(p)[:, :, None]
+        information = np.tensordot(each, each, axes=((0, 1), (0, 1))) - middle.T @ middle
+        rows = float(model.tally.class_weight.sum()) / n_rows
+        return np.linalg.inv(rows * information + 2.0 * PULL * np.eye(size))
 
     def _slopes(self, batch: Rows) -> Array:
-        """What a unit of weight of each column, and of the prior, adds to the score of each class (n, K, D + 1)."""
-        model = self.model
-        slopes = np.zeros((batch.n_rows, model.n_classes, len(model.schema.columns) + 1))
-        if model.settings.weights is None:
-            return slopes
+        """What a unit of each learned weight adds to the score of each class (n, K, P)."""
+        model, learned = self.model, self.learned
+        if not len(learned):
+            return np.zeros((batch.n_rows, model.n_classes, 0))
         parts = model.contributions(batch) - corrections(model, batch.rows(0, batch.n_rows))
-        weights, of_words = model.column_weights, set(model.settings.weights.words)
-        own = np.array([name not in of_words for name in model.schema.names]) & (weights != 0)
-        with np.errstate(invalid="ignore"):
-            slopes[:, :, :-1][:, :, own] = parts[:, :, own] / weights[own]
-        if model.settings.weights.prior not in (0.0, 1.0):  # one is not learned
-            slopes[:, :, -1] = np.maximum(model.prior_score, -FARTHEST) / model.settings.weights.prior
+        columns = learned[learned < parts.shape[2]]
+        slopes = parts[:, :, columns] / model.column_weights[columns]
+        if len(columns) < len(learned) and model.settings.weights is not None:
+            prior = np.maximum(model.prior_score, -FARTHEST) / model.settings.weights.prior
+            slopes = np.concatenate((slopes, np.broadcast_to(prior[:, None], (*parts.shape[:2], 1))), axis=2)
         slopes = np.clip(np.nan_to_num(slopes), -FARTHEST, FARTHEST)
         return np.asarray(slopes - slopes.mean(axis=1, keepdims=True))
 

@@ -14,13 +14,14 @@ from tallybayes.core.model import Model
 from tallybayes.data.atomic import replacing
 from tallybayes.errors import NotAvailableError, SettingError, UnlearnError
 from tallybayes.export.portable import Scorer
-from tallybayes.inspection.charts import column_pictures, concerns
+from tallybayes.inspection.charts import column_pictures, concerns, evidence_shapes, importance
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import evaluated
 from tallybayes.inspection.explain import class_profiles
 from tallybayes.inspection.summary import settings_of
 from tallybayes.inspection.verdict import verdict
 from tallybayes.report.controls import controls
+from tallybayes.report.examples import typical_rows
 from tallybayes.report.page import Report
 
 __all__ = ["Report", "make", "write"]
@@ -72,6 +73,7 @@ def make(
     target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
+    matters = importance(core, rows)
     scorer, parts = _scorer(core)
     figures = _evaluated(core, rows, method)
     return Report(
@@ -82,15 +84,18 @@ def make(
         tuple(np.exp(core.log_prior).tolist()),
         core.schema.columns,
         pictures,
+        evidence_shapes(core, pictures=pictures),
+        matters,
         concerns(core, rows, pictures=pictures, evaluation=figures),
         class_profiles(core, 6),
         figures,
         settings_of(core),
         core.n_parameters,
         scorer,
-        None if parts is None else controls(parts, core.schema.columns, pictures),
+        None if parts is None else controls(parts, core.schema.columns, pictures, matters),
         core.provenance.rows,
         verdict(core, figures),
+        None if parts is None else typical_rows(core, rows),
     )
 
 
