@@ -81,6 +81,11 @@ def test_a_file_is_dropped_and_comes_back_scored(
     download.value.save_as(tmp_path / "scored.csv")
     scored = pd.read_csv(tmp_path / "scored.csv")
     np.testing.assert_allclose(scored["p_Gentoo"], fitted.predict_proba(table)[:, 2], atol=1e-9)
+    assert page.locator("#drop-found tbody tr").count() == 5
+    assert "bill_length_mm = " in page.locator("#drop-found tbody").inner_text()
+    table.assign(species=datasets.penguins()["species"]).to_csv(tmp_path / "labelled.csv", index=False)
+    page.locator("#drop-file").set_input_files(tmp_path / "labelled.csv")
+    page.get_by_text("of 344 predictions are right").wait_for()  # the file has the labels
     (tmp_path / "wrong.csv").write_text("emu\n1\n")
     page.locator("#drop-file").set_input_files(tmp_path / "wrong.csv")
     page.locator("#drop-status.error").wait_for()

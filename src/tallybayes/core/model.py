@@ -22,6 +22,7 @@ from tallybayes.core.family import log_total
 from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
+from tallybayes.core.notebook import model_panel
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
@@ -55,6 +56,10 @@ class Model(ByValue):
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self.settings.families)}; {self.tally})"
+
+    def _repr_html_(self) -> str:
+        weights = dict(zip(self.schema.names, self.column_weights.tolist(), strict=True))
+        return model_panel("Model", self.tally, self.log_prior, self.provenance.importance, weights)
 
     def __reduce__(self) -> tuple[type[Model], tuple[Settings, Tally, Provenance]]:
         return Model, (self.settings, self.tally, self.provenance)  # parameters are estimated again elsewhere

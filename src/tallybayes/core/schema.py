@@ -15,6 +15,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core.notebook import grid, panel
 from tallybayes.core.readings import Reading
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import SchemaError
@@ -277,9 +278,9 @@ class Schema:
         return "\n".join(f"{name:{wide}}  {kind:{narrow}}  {why}".rstrip() for name, kind, why in shown)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{escape(c.name)}<td>{c.kind}<td>{escape(c.reason)}" for c in self.columns)
-        classes = escape(some_of(self.classes))
-        return f"<table><thead><tr><th>column<th>kind<th>why</thead>{rows}</table><p>classes: {classes}</p>"
+        rows = [(c.name, c.kind, c.reason) for c in self.columns]
+        title = f"{plural(len(self.columns), 'column')}, {plural(len(self.classes), 'class')}"
+        return panel(title, grid(("column", "kind", "why"), rows), f"<p>classes: {escape(some_of(self.classes))}</p>")
 
     @property
     def is_numbered(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +30,7 @@ from tallybayes.estimators._reading import importance, overview
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled
-from tallybayes.inspection.summary import class_table, summary
+from tallybayes.inspection.summary import summary
 from tallybayes.learning.learn import learn
 from tallybayes.learning.prior_shift import PriorShift, estimate_prior
 from tallybayes.learning.textbook import settings_of_tally
@@ -313,9 +312,11 @@ class TableNB(Fitted):
         shown = super()._repr_html_()
         if "model_" not in vars(self):
             return shown
-        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in class_table(self.model_))
-        classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
-        return f"{shown}{self.schema_._repr_html_()}{classes}"
+        return f"{shown}{self.model_._repr_html_()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        shown = super()._repr_mimebundle_(**kwargs)
+        return shown | {"text/html": self._repr_html_()} if "text/html" in shown else shown
 
     # ------------------------------------------------------------------------------------------ other models
 

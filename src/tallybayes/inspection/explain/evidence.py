@@ -13,6 +13,7 @@ import numpy as np
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import corrections
 from tallybayes.core.model import Model
+from tallybayes.core.notebook import Bar, Cell, grid, panel
 from tallybayes.core.offsets import CONSTANT, CORRECTION
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.errors import DataError, nearest
@@ -153,14 +154,15 @@ class Explanation:
         return f" ± {spread:.3f}" if spread is not None and math.isfinite(spread) else " " * 8
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(line.name).replace('  ', '&emsp;')}<td style='text-align:right'>{line.amount + 0.0:+.3f}"
-            for line in self._lines
-        )
-        texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
-        total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes)
-        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{notes}{texts}"
+        finite = [abs(line.amount) + (line.spread or 0.0) for line in self._lines if math.isfinite(line.amount)]
+        largest = max(finite, default=1.0) or 1.0
+        rows: list[Sequence[Cell]] = []
+        for name, amount, spread in [*self._lines, Line("total", self.total, self.total_spread)]:
+            bar = Bar(amount / largest, True, (spread or 0.0) / largest) if math.isfinite(amount) else None
+            rows.append((name, f"{amount + 0.0:+.3f}", self._within(spread).strip(), None if name == "total" else bar))
+        texts = [f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None]
+        notes = [f"<p>{escape(note)}</p>" for note in self._notes]
+        return panel(self._head, grid(("", "log odds", "", ""), rows), *notes, *texts)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
