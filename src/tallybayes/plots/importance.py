@@ -171,7 +171,7 @@ def _levels(found: EvidenceShape, ax: Axes | None) -> Axes:
     ax.set_yticks(at, [style.short(found.levels[c], LONGEST) for c in order.tolist()])
     ax.set_xlim(-1.6 * found.highest(), 1.6 * found.highest())
     ax.set(xlabel="evidence (log odds)")
-    ax.set_title(f"{style.short(found.column, 40)}: {_title(found)}", fontsize="medium")
+    ax.set_title(f"{style.short(found.column, 24)}: {_title(found)}", fontsize="medium")
     if n > 1:
         ax.legend(fontsize="small", frameon=False)
     style.clear(ax, "left")

@@ -42,7 +42,7 @@ def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = N
     ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.background(), zorder=3)
     low = max(0.0, min([*x, *y, 1.0 / len(evaluation.classes)]) - 0.05)
     ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="accuracy")
-    ax.set_title(f"{evaluation.method}: calibration error {evaluation.ece:.3f}", fontsize="medium")
+    ax.set_title(f"{style.short(evaluation.method, 24)}: calibration error {evaluation.ece:.3f}", fontsize="medium")
     style.clear(ax)
     return ax
 

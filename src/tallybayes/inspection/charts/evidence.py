@@ -7,7 +7,7 @@ second against the first; with more, those of each class against the mean of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tallybayes.inspection.charts.shapes import Bars, ColumnPicture, Curves
 from tallybayes.inspection.uncertainty import USUAL, Uncertainty, quantile
 
 LARGEST = 50.0  # log odds, in the place of infinitely many
+FAR = 0.002  # share of the rows on either side that a curve leaves out
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class EvidenceShape(AsDict):
         order = np.argsort(size)
         below = np.cumsum(self.share[order])
         usual = size[order][np.searchsorted(below, 0.98 * below[-1])] if below[-1] > 0 else size.max()
-        return float(min(1.1 * size.max(), max(1.3 * usual, 0.25 * size.max(), 0.05)))
+        return float(min(1.1 * size.max(), max(1.5 * usual, 0.05)))
 
     def by_evidence(self) -> NDArray[np.intp]:
         """The levels, those that speak most for the (first) class first."""
@@ -193,7 +194,7 @@ def _block(
         )
         kind = "pair" if column.parts is not None else "number" if is_number else "levels"
         left, right = ("", "") if column.parts is None else map(level_names, column.parts)
-        yield EvidenceShape(
+        found = EvidenceShape(
             column.name,
             kind,
             tuple(model.schema.classes[k] for k in classes),
@@ -210,6 +211,7 @@ def _block(
             picture.weight,
             picture.missing,
         )
+        yield _trimmed(found) if kind == "number" and isinstance(shape, Curves) and not shape.stepped else found
 
 
 def _values(n_cells: int, picture: ColumnPicture | None) -> Array:
@@ -221,6 +223,14 @@ def _values(n_cells: int, picture: ColumnPicture | None) -> Array:
     if isinstance(picture.shape, Curves):
         return picture.shape.points
     return np.array([float(level.replace(",", "")) for level in picture.shape.levels])
+
+
+def _trimmed(shape: EvidenceShape) -> EvidenceShape:
+    """The part of a curve that has rows: far beyond them it would only flatten the rest."""
+    below = np.cumsum(shape.share)
+    kept = slice(max(0, int((below < FAR).sum()) - 1), int((below < below[-1] - FAR).sum()) + 2)
+    each = {name: getattr(shape, name)[..., kept] for name in ("points", "log_odds", "spread", "share")}
+    return replace(shape, **each)
 
 
 def _points(column: Column, shape: Curves | Bars, values: Array) -> Array:
