@@ -124,7 +124,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to ignore")
     parser.add_argument("--decimal", choices=[".", ","], help="the decimal mark, where the numbers leave a doubt")
     parser.add_argument("--dates", choices=["dmy", "mdy"], help="day or month first, where no date decides")
-    kinds = "numeric, category, boolean, count, text, date, epoch, ignored, or levels in order: low<medium<high"
+    kinds = "numeric, category, boolean, count, text, tags, date, epoch, ignored, or levels in order: low<medium<high"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
         "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="the distribution of a column"

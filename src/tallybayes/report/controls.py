@@ -13,6 +13,7 @@ from tallybayes.core.terms import Bag, ByLevel, ByPair, Ellipsoid, Text, names_o
 from tallybayes.export.portable import Scorer
 from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
 
+MOST_TAGS = 30  # that have a button, the most informative
 MOST_LEVELS = 100  # that are listed; of more, the most frequent are suggested
 
 
@@ -55,8 +56,10 @@ def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, requ
     control: dict[str, Any] = {"column": column.name}
     terms = [term for term in scorer.terms if column.name in names_of(term)]
     if any(isinstance(term, Text) for term in terms):
-        words = picture.shape.levels[:3] if picture is not None and isinstance(picture.shape, Bars) else ()
-        return control | {"is": "text", "example": list(words)}
+        words = picture.shape.levels if picture is not None and isinstance(picture.shape, Bars) else ()
+        if column.kind == "tags" and column.tokens is not None:
+            return control | {"is": "tags", "tags": list(words[:MOST_TAGS]), "separator": column.tokens.separator}
+        return control | {"is": "text", "example": list(words[:3])}
     if column.levels is not None:
         levels = [level for level in column.levels if level is not None]
         unseen = any(isinstance(t, ByLevel) and np.any(np.nan_to_num(t.unseen, neginf=-1.0)) for t in terms)

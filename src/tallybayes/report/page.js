@@ -125,7 +125,7 @@
     // -------------------------------------------------------------------------------- controls
 
     function widget(control, id) {
-      const kind = { number, words, text, levels, date }[control.is];
+      const kind = { number, words, text, tags, levels, date }[control.is];
       const made = kind(control, id);
       const evidence = make("div", { class: "odds-bar", "aria-hidden": "true" });
       const label = make("label", { for: id }, control.column);
@@ -238,22 +238,53 @@
       };
     }
 
+    // A list of the words of a text, or of tags, with their evidence.
+    function marked(control) {
+      const list = make("p", { class: "words small" });
+      const mark = (mine, theirs) => {
+        const odds = model.words(control.column, row()).map(({ word, evidence }) => [word, minus(evidence[mine], evidence[theirs])]);
+        odds.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
+        list.replaceChildren(...odds.slice(0, MOST).map(([word, x]) =>
+          make("span", { class: x < 0 ? "against" : "for" }, `${word} ${signed(x)}`)));
+      };
+      return { list, mark };
+    }
+
+    function tags(control, id) {
+      const input = make("input", { id, placeholder: "missing", autocomplete: "off" });
+      const parts = (text) => text.split(control.separator).map((tag) => tag.trim()).filter((tag) => tag !== "");
+      const put = (text) => set(control.column, text === "" ? undefined : text);
+      const buttons = control.tags.map((tag) => make("button", { type: "button", class: "tag", "aria-pressed": "false" }, tag));
+      const between = control.separator === "," || control.separator === ";" ? `${control.separator} ` : control.separator;
+      input.addEventListener("input", () => put(input.value));
+      for (const button of buttons) {
+        button.addEventListener("click", () => {
+          const [given, tag] = [parts(state.get(control.column) || ""), button.textContent];
+          put((given.includes(tag) ? given.filter((each) => each !== tag) : [...given, tag]).join(between));
+        });
+      }
+      return {
+        parts: [input, make("div", { class: "tags" }, ...buttons)],
+        ...marked(control),
+        show: (value) => {
+          if (document.activeElement !== input) input.value = value === undefined ? "" : value;
+          const given = new Set(value === undefined ? [] : parts(value));
+          for (const button of buttons) button.setAttribute("aria-pressed", String(given.has(button.textContent)));
+        },
+        parse: (value) => (value === "" ? undefined : value),
+        spell: (value) => value, typical: () => undefined, start: () => undefined,
+      };
+    }
+
     function text(control, id) {
       const example = control.example.length ? `for example: ${control.example.join(", ")}` : "";
       const input = make("textarea", { id, rows: 5, placeholder: example });
-      const list = make("p", { class: "words small" });
       input.addEventListener("input", () => set(control.column, input.value === "" ? undefined : input.value));
       return {
         parts: [input],
-        list,
+        ...marked(control),
         show: (value) => {
           if (document.activeElement !== input) input.value = value === undefined ? "" : value;
-        },
-        mark: (mine, theirs) => {
-          const odds = model.words(control.column, row()).map(({ word, evidence }) => [word, minus(evidence[mine], evidence[theirs])]);
-          odds.sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
-          list.replaceChildren(...odds.slice(0, MOST).map(([word, x]) =>
-            make("span", { class: x < 0 ? "against" : "for" }, `${word} ${signed(x)}`)));
         },
         parse: (value) => (value === "" ? undefined : value),
         spell: (value) => value, typical: () => undefined, start: () => undefined,
