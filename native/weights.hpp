@@ -17,7 +17,7 @@ struct Rivals {
 
 constexpr Index kBand = 64, kLanes = 8, kSide = 2 * kLanes, kTile = 4;  // rows and columns that a curvature is summed by
 constexpr Index kDense = 512;                        // more terms than that have no matrix of their own
-constexpr double kUnlikely = 1e-6;                   // a class that the curvature does not see
+constexpr double kUnlikely = 1e-4;                   // a class that the curvature does not see
 
 using Side = Lanes<kLanes>;  // as wide as a register; wider ones are taken apart at every use
 

@@ -87,8 +87,9 @@ def column_constants(
 def stack_readings(
     base: Terms, terms: Terms, weight: Array, centre: Array, at: Array, pull: float, tolerance: float
 ) -> float:
-    """Change the weights ``at`` (V,) of readings to those of the least log loss plus ``pull``·Σ(at − centre)²; return it.
+    """Change the weights ``at`` (V,) of readings to those of the least log loss plus ``pull``·Σ(at − centre)².
 
+    Return what that comes to.
     ``base`` (K, n) are log odds of each class against a row's own, ``terms`` (V, K, n) what each reading adds to them.
     """
     return float(_native.stack_readings(base, terms, weight, centre, at, pull, tolerance))

@@ -37,7 +37,7 @@ def importance(model: Model, rows: Rows, learned: bool = False) -> dict[str, flo
         return dict.fromkeys(_names(model), 0.0)
     few = every_nth(rows, max(1, min(MOST_ROWS, MOST_CELLS // max(model.n_classes * len(model.schema.columns), 1))))
     part = few.rows(0, few.n_rows)
-    parts = left_out(model, part) if learned else model.contributions(part)
+    parts = _left_out(model, part) if learned else model.contributions(part)
     weight = np.ones(part.n_rows) if part.labels is None else part.labels.weight
     return _means(model, np.clip(parts, -LARGEST, LARGEST), weight)
 
@@ -65,17 +65,26 @@ def expected_importance(model: Model) -> dict[str, float]:
     return found
 
 
-def left_out(model: Model, part: Batch) -> Array:
-    """Contributions (n, K, D) of training rows, weighted and corrected, each by the counts of all the others."""
+def _left_out(model: Model, part: Batch) -> Array:
+    """Contributions (n, K, D) of training rows, weighted and corrected, each by the counts of all the others.
+
+    They are against the row's own class, which makes no difference to the log odds of two classes.
+    """
     assert part.labels is not None
-    labels = weighted_labels(part.labels, model.provenance.class_weight, model.schema)
-    parts = model.left_out.contributions(replace(part, labels=labels)) * model.column_weights
+    labelled = replace(part, labels=weighted_labels(part.labels, model.provenance.class_weight, model.schema))
+    parts = np.zeros((part.n_rows, model.n_classes, len(model.schema.columns)), dtype=np.float32)
+    with np.errstate(invalid="ignore"):
+        model.left_out.each_column(labelled, parts, {p: p for block in part.blocks.values() for p in block.columns})
+    if np.isfinite(parts).all():
+        weighted = np.asarray(parts * model.column_weights, dtype=np.float64)
+    else:  # what is impossible for a class may be so for the row's own
+        weighted = model.left_out.contributions(labelled) * model.column_weights
     own_words = {} if model.settings.weights is None else model.settings.weights.words
     for name in (each for each, text in model.texts.items() if text.name in own_words):
         only = replace(part, blocks={name: part.blocks[name]})
         (at,) = part.blocks[name].columns
-        parts[:, :, at] = model.contributions(only)[:, :, at]  # a weight for each word is in its scores alone
-    return parts + corrections(model, part)
+        weighted[:, :, at] = model.contributions(only)[:, :, at]  # a weight for each word is in its scores alone
+    return weighted + corrections(model, part)
 
 
 def corrections(model: Model, part: Batch) -> Array:

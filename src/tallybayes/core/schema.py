@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,13 @@ class Column:
         of = "" if self.levels is None else f" of {len(self.levels)} {'levels' if self.tokens is None else 'words'}"
         of = of if self.edges is None else f" in {plural(self.n_cells, 'bin')}"
         return f"Column({self.name}: {self.kind}{of})"
+
+    def changed(self, **fields: Any) -> Column:
+        """The same with other fields: what `dataclasses.replace` does, quick enough for thousands of columns."""
+        new = object.__new__(type(self))
+        for name in self.__slots__:
+            object.__setattr__(new, name, fields[name] if name in fields else getattr(self, name))
+        return new
 
     @property
     def is_derived(self) -> bool:

@@ -16,11 +16,12 @@ from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
 from tallybayes.families import FAMILIES, Cyclic, Family, Hierarchical, Ordered, numeric_families, textbook_family
-from tallybayes.learning.bins import fine_edges
+from tallybayes.learning.bins import sorted_edges
 from tallybayes.learning.candidates import Choice, candidates, choose, counted_as, places_in
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
+from tallybayes.learning.remembered import sorted_numbers
 from tallybayes.learning.textbook import Given, given_families
 
 
@@ -71,14 +72,19 @@ class _Trials:
                     names[p] = [smoothed_by(column)]
             tried = [known[column.name]] if column.name in known else [FAMILIES[name] for name in names.get(p, [])]
             in_bins = column.kind == "numeric" and any(family.in_bins for family in tried)
-            columns.append(replace(column, edges=fine_edges_of(batch, p) if in_bins else None))
+            edges = fine_edges_of(batch, p) if in_bins else None
+            columns.append(column if column.edges is edges else column.changed(edges=edges))
         return cls(tuple(columns), known, names)
 
     def places(self) -> dict[str, list[int]]:
         """The columns of every block that is counted."""
         found: dict[str, list[int]] = {}
+        blocks: dict[tuple[str, ...], list[str]] = {}  # of columns for which the same families are tried
         for p, names in self.names.items():
-            for name in dict.fromkeys(counted_as(FAMILIES[name]) for name in names):
+            tried = tuple(names)
+            if tried not in blocks:
+                blocks[tried] = list(dict.fromkeys(counted_as(FAMILIES[name]) for name in names))
+            for name in blocks[tried]:
                 found.setdefault(name, []).append(p)
         for p, column in enumerate(self.columns):
             if column.name in self.known:
@@ -108,22 +114,18 @@ def _tried(batch: TableBatch, column: Column, chosen: str, families: Mapping[str
     """The families to try for a numeric column."""
     if chosen != "auto":
         return [chosen]
-    values = batch.table.columns[column.name]
-    numbers = np.asarray(values.numbers(0, len(values)), dtype=np.float64)
-    numbers = numbers[np.isfinite(numbers)]
-    if len(numbers) == 0 or numbers.min() == numbers.max():
+    numbers = sorted_numbers(batch, column.name)
+    if len(numbers) == 0 or numbers[0] == numbers[-1]:
         return [textbook_family("numeric")]  # which takes a constant for no evidence
-    seen = Numbers(float(numbers.min()), float(numbers.max()), float((numbers == 0).mean()))
+    first, last = numbers.searchsorted(0.0), numbers.searchsorted(0.0, side="right")
+    seen = Numbers(float(numbers[0]), float(numbers[-1]), float(last - first) / len(numbers))
     return candidates(seen, families)
 
 
 def fine_edges_of(batch: TableBatch, p: int) -> tuple[float, ...]:
     """The edges that the fine counts of the number at some position have."""
     column = batch.schema.columns[p]
-    if column.edges is not None:
-        return column.edges
-    values = batch.table.columns[column.name]
-    return fine_edges(values.numbers(0, len(values)))
+    return sorted_edges(sorted_numbers(batch, column.name)) if column.edges is None else column.edges
 
 
 def with_own_edges(batch: TableBatch) -> TableBatch:
@@ -131,10 +133,8 @@ def with_own_edges(batch: TableBatch) -> TableBatch:
     columns = list(batch.schema.columns)
     for p, column in enumerate(columns):
         if column.kind == "numeric" and column.name in batch.table.columns:
-            values = np.asarray(batch.table.columns[column.name].numbers(0, batch.n_rows), dtype=np.float64)
-            known = np.sort(values[np.isfinite(values)])
-            edges = fine_edges_of(batch, p)
-            columns[p] = replace(column, edges=tuple(known[np.searchsorted(known, edges)].tolist()) if edges else ())
+            known, edges = sorted_numbers(batch, column.name), fine_edges_of(batch, p)
+            columns[p] = column.changed(edges=tuple(known[known.searchsorted(edges)].tolist()) if edges else ())
     return replace(batch, schema=replace(batch.schema, columns=tuple(columns)))
 
 
@@ -145,7 +145,7 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
     is_told = column.kind == "numeric" or isinstance(family, Ordered)
     if choice is not None and is_told and not reason.startswith("constant"):
         reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
-    return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
+    return column.changed(edges=column.edges if binned else None, reason=reason, lasting=lasting)
 
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:

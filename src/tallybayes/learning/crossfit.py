@@ -22,11 +22,13 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
+from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
 from tallybayes.learning.corrections import Cells, Regression, best_strength
+from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
@@ -36,7 +38,7 @@ from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
-MOST_SCORES = 600_000  # rows × classes that are judged; of more rows, every so many
+WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 
 
@@ -52,17 +54,21 @@ class _Folds:
     @classmethod
     def dealt(cls, batch: TableBatch, base: Settings, options: Options, pull: float) -> _Folds | None:
         assert batch.labels is not None
-        n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
+        is_large = batch.n_rows > MANY or len(batch.schema.columns) > WIDE
+        n_folds = FEWEST_FOLDS if is_large else MOST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
-        others = (with_own_edges(batch.take(np.flatnonzero(fold != f))) for f in range(n_folds))
+        alone = replace(options, n_jobs=1, progress=None)
+
+        def learned(number: int) -> Ladder | None:
+            ladder = climbed(with_own_edges(batch.take(np.flatnonzero(fold != number))), base, alone, pull)
+            return None if ladder is None else ladder.judged()
+
         ladders: list[Ladder] = []
-        for number, rows in enumerate(others):
-            done = (number + 1) / (n_folds + 2)
-            options.report(f"learning without fold {number + 1} of {n_folds}", done)
-            ladder = climbed(rows, base, options, pull)
+        for ladder in map_each(learned, range(n_folds), threads_for(batch.size, options.n_jobs)):
             if ladder is None:
                 return None
-            ladders.append(ladder.judged())
+            ladders.append(ladder)
+            options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
         judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
         return cls(batch.take(judged), fold[judged], ladders, options.n_jobs)
 

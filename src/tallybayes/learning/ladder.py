@@ -22,9 +22,9 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation, standardised, together
 from tallybayes.learning.centring import centred
 from tallybayes.learning.columns import read_columns
-from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, HeldOut, held_out
+from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, MOST_SCORES, HeldOut, held_out
 from tallybayes.learning.options import Options
-from tallybayes.learning.pairs import Paired, found_pairs
+from tallybayes.learning.pairs import PAIRS_A_COLUMN, Paired, found_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
 from tallybayes.learning.reading import Reading, places_of
 from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
@@ -119,8 +119,10 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
-    cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
-    sample = every_nth(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
+    n_pairs = min(options.most_pairs, PAIRS_A_COLUMN * len(used))
+    cells = read.model.n_classes * (len(used) + n_pairs + TEXT_CELLS * len(texts))
+    most = min(LEARNED_ROWS, MOST_CELLS // max(cells, 1), MOST_SCORES // read.model.n_classes)
+    sample = every_nth(batch, max(most, 1000))
     for name in texts:
         if options.given_alpha(name) is None:
             read = with_pseudocount(read, sample, base, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def found_pairs(
 ) -> tuple[Paired | None, HeldOut]:
     """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
     given = options.given_pairs is not None
-    losses = {} if given else dict(zip(names, rows.single_losses().tolist(), strict=True))
+    many = len(names) > MOST_COLUMNS  # of fewer all are paired, however little each says
+    losses = {} if given else dict(zip(names, rows.single_losses().tolist() if many else repeat(0.0), strict=many))
     grid = _grid(read, batch, sample, losses)
     if grid is None:
         return None, rows

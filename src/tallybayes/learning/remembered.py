@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core.batch import Array
 from tallybayes.core.schema import Column
 from tallybayes.data.tables import TableBatch
 
@@ -20,6 +21,7 @@ class Kept:
     """Codes (n,) that were found, by the column and the very levels or edges that it had."""
 
     codes: dict[Key, tuple[Column, NDArray[np.int32]]] = field(default_factory=dict)
+    numbers: dict[str, Array] = field(default_factory=dict)  # finite ones in rising order, by column
     lock: Any = field(default_factory=RLock)
 
     def take(self, rows: NDArray[Any]) -> Kept:
@@ -49,7 +51,20 @@ class RememberedBatch(TableBatch):
         if column.parts is not None:
             return super().codes(column, first, last, parts)
         with self.kept.lock:
-            key = column.name, id(column.levels), id(column.edges)  # which live as long as the column that is kept
+            # Which live as long as the column that is kept.
+            key = column.name, id(column.levels), id(column.edges)
             if key not in self.kept.codes:
                 self.kept.codes[key] = column, super().codes(column, 0, self.n_rows, {})
             return self.kept.codes[key][1][first:last]
+
+
+def sorted_numbers(batch: TableBatch, name: str) -> Array:
+    """The finite numbers of a column in rising order."""
+    kept = batch.kept.numbers if isinstance(batch, RememberedBatch) else {}
+    if name not in kept:
+        values = np.array(batch.table.columns[name].numbers(0, batch.n_rows), dtype=np.float64)
+        values.sort()  # missing ones come last
+        if len(values) and not np.isfinite((values[0], values[-1])).all():
+            values = values[np.isfinite(values)]
+        kept[name] = values
+    return kept[name]

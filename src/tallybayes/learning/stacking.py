@@ -90,7 +90,7 @@ class Readings:
         return self.weights(self.starts(start)[0])[1]
 
     def stacked(self, start: Array) -> Stack:
-        """The weights, and scores by weights that were learned from other folds; from the start that suits these best."""
+        """The weights, and scores by weights learned from other folds; from the start that suits these scores best."""
         return min(map(self._stacked_from, self.starts(start)), key=lambda stack: stack.loss(self.labels))
 
     def _stacked_from(self, start: Array) -> Stack:
@@ -106,7 +106,8 @@ class Readings:
 def _against_own(scores: Array, labels: Labels) -> NDArray[np.float32]:
     """Scores (n, K) as (K, n), against those of the row's own class."""
     own = scores[np.arange(len(scores)), labels.codes]
-    return np.subtract(scores.T, own, dtype=np.float32, casting="same_kind", order="C")
+    # Rounded afterwards: the unit of a column shifts the scores of all classes alike.
+    return np.ascontiguousarray((scores - own[:, None]).T, dtype=np.float32)
 
 
 def stacked(evidence: Array, prior: Array, labels: Labels, fold: NDArray[np.intp], start: Array) -> Stack:
