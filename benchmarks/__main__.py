@@ -6,7 +6,24 @@ from importlib import import_module
 
 from benchmarks._timing import Bench
 
-NAMES = ("core", "tables", "files", "default", "accuracy", "honest", "sets", "em", "text", "mail", "serve", "scale")
+NAMES = (
+    "core",
+    "tables",
+    "files",
+    "default",
+    "accuracy",
+    "honest",
+    "sets",
+    "intervals",
+    "scorecard",
+    "identifiers",
+    "em",
+    "text",
+    "mail",
+    "serve",
+    "scale",
+    "ledger",
+)
 
 
 def main() -> None:
@@ -15,7 +32,15 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help="only these parts of it; all if none is named")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each work, of which the best counts (3)")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
-    if sys.argv[1:2] in (["accuracy"], ["honest"], ["sets"], ["serve"]):  # they have options and a table of their own
+    if sys.argv[1:2] in (
+        ["accuracy"],
+        ["honest"],
+        ["sets"],
+        ["intervals"],
+        ["scorecard"],
+        ["identifiers"],
+        ["serve"],
+    ):  # they have options and a table of their own
         import_module(f"benchmarks.{sys.argv[1]}").run(sys.argv[2:])
         return
     options = parser.parse_args()

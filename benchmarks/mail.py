@@ -1,4 +1,4 @@
-"""The spam filter beside bogofilter, on the same messages in one run: what is caught, and how fast.
+"""The spam filter beside bogofilter and SpamAssassin's Bayes, on the same messages in one run.
 
     TALLYBAYES_DATA=… python -m benchmarks mail
 
@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import _spamassassin
 from benchmarks._real import folder
 from benchmarks._timing import Bench, Row
 from tallybayes.mail.client import ask
@@ -138,6 +139,31 @@ def spamassassin(bench: Bench) -> Iterator[Row]:
     yield count_of("spam called ham", theirs, ours, "missed")
     yield count_of("unsure", theirs, ours, "unsure")
     yield better("accuracy at one half", theirs, ours, "accuracy", 0.993)
+    if not _spamassassin.is_there():
+        print("# skipped: SpamAssassin is not installed (Debian: apt install spamassassin)")
+        return
+    yield from beside_spamassassin(root, (n_train, n_test), seconds[1], ours)
+
+
+def beside_spamassassin(root: Path, n: tuple[int, int], classified: float, ours: dict[str, float]) -> Iterator[Row]:
+    """The same of SpamAssassin's Bayes, whose spam is what BAYES_99 hits; in one run each, for it takes its time."""
+    spam, ham = (listed(root / "train" / kind) for kind in ("spam", "ham"))
+    started = time.perf_counter()
+    _spamassassin.train(root, spam, ham)
+    learned = time.perf_counter()
+    theirs = figures(_spamassassin.classify(root, listed(*test(root))))
+    spent = time.perf_counter() - learned
+    started, learned = learned - started, time.perf_counter()
+    our_train(root)
+    yield rate("SpamAssassin's Bayes: train, messages/s", n[0], [started, time.perf_counter() - learned])
+    yield rate("SpamAssassin's Bayes: classify, messages/s", n[1], [spent, classified])
+    for name in ("recall", "false positives", "missed", "unsure", "accuracy"):
+        unit = "share" if name in ("recall", "accuracy") else "messages"
+        yield Row(f"SpamAssassin's Bayes: {name}", theirs[name], ours[name], None, "", None, unit)
+    per = 1e3 / n[0]
+    database = (root / "mail.tally").stat().st_size
+    sizes = _spamassassin.size(root) * per / 1e6, database * per / 1e6
+    yield Row("SpamAssassin's Bayes: megabytes for 1,000 messages", *sizes, None, "", None, "megabytes")
 
 
 def rate(work: str, n: int, seconds: list[float]) -> Row:

@@ -25,6 +25,7 @@ html_theme_options = {
     "logo": {"text": "tallybayes", "link": "index.html"},
 }
 html_show_sourcelink = False
+html_sidebars = {"index": []}  # the front page has the doors in its text
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 extensions = [

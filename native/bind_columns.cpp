@@ -30,6 +30,10 @@ TB_CLONES void run_spread(const double* count, Index bins, Index k, double width
     tb::spread_counts(count, bins, k, width, spread, kept);
 }
 
+TB_CLONES Index run_bin_codes(const double* values, Index n, const double* edges, Index n_edges, std::int32_t* codes) {
+    return tb::bin_codes(values, n, edges, n_edges, codes);
+}
+
 using Evidence = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // (n, K, P)
 using Cells = Table<std::int32_t>;
 
@@ -161,6 +165,11 @@ void bind_columns(nb::module_& m) {
         nb::list edges;
         for (double edge : tb::fine_edges(values.data(), rows(values), bins, same)) edges.append(edge);
         return nb::tuple(edges);
+    });
+    strictly(m, "bin_codes", [](const Vec& values, const Vec& edges, const OutVector<std::int32_t>& codes) {
+        Release release;
+        require(rows(codes) == rows(values) && std::is_sorted(edges.data(), edges.data() + rows(edges)), "codes do not fit the values");
+        return run_bin_codes(values.data(), rows(values), edges.data(), rows(edges), codes.data());
     });
     strictly(m, "partitions", [](const Tab& count, const Starts& start, Index most, const OutVector<std::int64_t>& group) {
         Release release;

@@ -3,6 +3,7 @@
 #include "centring.hpp"
 #include "corrections.hpp"
 #include "pairs.hpp"
+#include "stacking.hpp"
 #include "weights.hpp"
 #include "word_weights.hpp"
 
@@ -15,44 +16,87 @@ tb::Rivals rivals(const Cube& terms, const Vector<double>& weight) {
     return {terms.data(), weight.data(), rows(terms), cols(terms), cube_terms(terms)};
 }
 
-TB_CLONES double run_word_loss(const tb::WordEvidence& e, const tb::Hard& l, Index first, Index last, const double* weight,
-                               double* slope, double* curvature, double* posterior) {
-    return tb::word_loss(e, l, first, last, weight, slope, curvature, posterior);
+TB_CLONES double run_word_slopes(const tb::WordTable& t, const tb::TextRows& x, const tb::Hard& l, const double* base, const float* factor, Index first, Index last,
+                                 tb::WordScratch& s, double* slope, double* curvature) {
+    return tb::word_slopes(t, x, l, base, factor, first, last, s, slope, curvature);
 }
 
-TB_CLONES void run_word_scores(const tb::WordEvidence& e, Index first, Index last, const double* weight, double* scores) {
-    tb::word_scores(e, first, last, weight, scores);
+TB_CLONES void run_word_scores(const tb::WordTable& t, const tb::TextRows& x, const std::int64_t* chosen, Index n, const double* base, const float* weight, Index m,
+                               tb::WordScratch& s, double* scores) {
+    tb::word_scores(t, x, chosen, n, base, weight, m, s, scores);
 }
 
-TB_CLONES bool run_rival_words(const tb::RivalWords& r, const tb::Hard& l, const std::int64_t* start, const std::int32_t* word, const double* amount, Index n, double* mass, float* terms) {
+TB_CLONES Index run_word_table(const tb::TextRows& x, const tb::Hard& l, const std::int64_t* without, Index n, Index n_words, Index n_classes, float alpha, bool rivals,
+                               float* count, float* total) {
+    return tb::word_table(x, l, without, n, n_words, n_classes, alpha, rivals, count, total);
+}
+
+TB_CLONES bool run_rival_words(const tb::RivalWords& r, const tb::Hard& l, const std::int64_t* start, const std::int32_t* word, const double* amount, Index n, double* mass, double* terms) {
     return tb::rival_words(r, l, start, word, amount, n, mass, terms);
 }
 
-TB_CLONES bool run_rival_words_exact(const tb::RivalWords& r, const tb::Hard& l, const std::int64_t* start, const std::int32_t* word, const double* amount, Index n, double* mass, double* terms) {
-    return tb::rival_words(r, l, start, word, amount, n, mass, terms);
-}
-
-template <class T, class Run>
-void bind_rival_words(nb::module_& m, Run run) {
-    m.def("rival_words", [run](const Table<double>& count, const Vector<double>& word_total, const Vector<double>& other_total, const Vector<double>& alpha, double alpha_sum, double heaviest,
-                               const Codes& codes, const Vector<double>& weights, const Starts& start, const Codes& word, const Vector<double>& amount, const nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& terms) {
+void bind_rival_words(nb::module_& m) {
+    m.def("rival_words", [](const Table<double>& count, const Vector<double>& word_total, const Vector<double>& other_total, const Vector<double>& alpha, double alpha_sum, double heaviest,
+                            const Codes& codes, const Vector<double>& weights, const Starts& start, const Codes& word, const Vector<double>& amount, const Out& terms) {
         const Index n = rows(start) - 1, k = cols(count), v = rows(count), nnz = rows(word);
         require(k > 0 && rows(word_total) == v && rows(alpha) == v && rows(other_total) == k, "counts of words do not fit");
         check_starts(start, n, nnz);
-        require(rows(amount) == nnz && static_cast<Index>(terms.shape(0)) == nnz && static_cast<Index>(terms.shape(1)) == k, "words do not fit their evidence");
+        require(rows(amount) == nnz && rows(terms) == nnz && cols(terms) == k, "words do not fit their evidence");
         for (Index j = 0; j < nnz; ++j) require(word.data()[j] >= 0 && word.data()[j] < v, "a word has no counts");
         std::vector<double> mass(static_cast<std::size_t>(k));
-        return run({count.data(), word_total.data(), other_total.data(), alpha.data(), alpha_sum, heaviest, k}, hard(codes, weights, n, k), start.data(), word.data(), amount.data(), n, mass.data(), terms.data());
+        return run_rival_words({count.data(), word_total.data(), other_total.data(), alpha.data(), alpha_sum, heaviest, k}, hard(codes, weights, n, k), start.data(), word.data(), amount.data(), n, mass.data(), terms.data());
     }, "count"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(), "alpha"_a.noconvert(), "alpha_sum"_a, "heaviest"_a, "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "word"_a.noconvert(),
        "amount"_a.noconvert(), "terms"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
 }
 
-tb::WordEvidence word_evidence(const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, Index n_words) {
-    const Index n = rows(base), k = cols(base);
-    check_starts(start, n, rows(terms));
-    require(k > 0 && cols(terms) == k && rows(word) == rows(terms), "words do not fit their evidence");
-    for (Index j = 0; j < rows(word); ++j) require(word.data()[j] >= 0 && word.data()[j] < n_words, "a word has no weight");
-    return {terms.data(), word.data(), start.data(), base.data(), k};
+tb::TextRows text_rows(const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, Index n_words) {
+    check_starts(start, rows(length), rows(word));
+    require(rows(amount) == rows(word), "words and amounts must have one entry each");
+    for (Index j = 0; j < rows(word); ++j) require(word.data()[j] >= 0 && word.data()[j] < n_words, "a word has no counts");
+    return {start.data(), word.data(), amount.data(), length.data()};
+}
+
+tb::WordTable word_table(const Table<float>& amount, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals) {
+    require(cols(amount) > 0 && rows(total) == rows(amount) && rows(mass) == cols(amount), "counts of words do not fit");
+    return {amount.data(), total.data(), mass.data(), static_cast<float>(alpha), rivals, cols(amount)};
+}
+
+void check_chosen(const Starts& chosen, Index n) {
+    for (Index r = 0; r < rows(chosen); ++r) require(0 <= chosen.data()[r] && chosen.data()[r] < n, "there is no such document");
+}
+
+void bind_word_weights(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("word_table", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Codes& codes, const Vector<double>& weights,
+                           const Starts& without, double alpha, bool rivals, const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& count, const OutVector<float>& total) {
+        const Index n = rows(length), k = cols(count);
+        const auto x = text_rows(start, word, amount, length, rows(count));
+        require(k > 0 && rows(total) == rows(count), "counts of words do not fit");
+        check_chosen(without, n);
+        return run_word_table(x, hard(codes, weights, n, k), without.data(), rows(without), rows(count), k, static_cast<float>(alpha), rivals, count.data(), total.data());
+    }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "without"_a.noconvert(), "alpha"_a, "rivals"_a,
+       "count"_a.noconvert(), "total"_a.noconvert(), Release());
+    m.def("word_slopes", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
+                            const Codes& codes, const Vector<double>& weights, const Table<double>& base, const Vector<float>& factor, Index first, Index last, const OutVector<double>& slope, const OutVector<double>& curvature) {
+        const Index n = rows(length), k = cols(have);
+        const auto x = text_rows(start, word, amount, length, rows(have));
+        require(rows(base) == n && cols(base) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
+        require(rows(factor) == rows(have) && rows(slope) == rows(have) && rows(curvature) == rows(have), "slopes do not fit the words");
+        tb::WordScratch scratch(x, n, k, 1);
+        return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slope.data(), curvature.data());
+    }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
+       "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slope"_a.noconvert(), "curvature"_a.noconvert(), Release());
+    m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
+                            const Starts& chosen, const Table<double>& base, const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
+        const Index n = rows(length), k = cols(have);
+        const auto x = text_rows(start, word, amount, length, rows(have));
+        check_chosen(chosen, n);
+        require(rows(base) == n && cols(base) == k && rows(weight) == rows(have), "documents do not fit");
+        require(rows(scores) == rows(chosen) && cols(scores) == cols(weight) && static_cast<Index>(scores.shape(2)) == k, "scores do not fit the documents");
+        tb::WordScratch scratch(x, n, k, cols(weight));
+        run_word_scores(word_table(have, total, mass, alpha, rivals), x, chosen.data(), rows(chosen), base.data(), weight.data(), cols(weight), scratch, scores.data());
+    }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
+       "chosen"_a.noconvert(), "base"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
 }
 
 TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
@@ -71,6 +115,14 @@ TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coa
 TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
 
 TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
+
+TB_CLONES double run_stacking(const tb::Readings& x, const double* centre, double pull, double tolerance, double* at) {
+    return tb::Stacking(x, centre, pull, tolerance).run(at);
+}
+
+TB_CLONES void run_score_losses(const double* scores, const std::int32_t* codes, Index n, Index k, double* losses) {
+    tb::score_losses(scores, codes, n, k, losses);
+}
 
 TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, const double* at, const double* prior, double* found, double* says) {
     tb::column_constants(x, codes, at, prior, found, says);
@@ -130,22 +182,8 @@ void bind_pairs(nb::module_& m) {
 void bind_fitting(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     bind_pairs(m);
-    m.def("word_loss", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Codes& codes, const Vector<double>& weights, Index first, Index last,
-                          const Vector<double>& weight, const OutVector<double>& slope, const OutVector<double>& curvature, const Out& posterior) {
-        const Index n = rows(base), k = cols(base);
-        const auto e = word_evidence(terms, word, start, base, rows(weight));
-        require(rows(weight) == rows(slope) && (rows(curvature) == 0 || rows(curvature) == rows(slope)), "words do not fit their evidence");
-        require(rows(posterior) == n && cols(posterior) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
-        return run_word_loss(e, hard(codes, weights, n, k), first, last, weight.data(), slope.data(), rows(curvature) ? curvature.data() : nullptr, posterior.data());
-    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "first"_a, "last"_a,
-       "weight"_a.noconvert(), "slope"_a.noconvert(), "curvature"_a.noconvert(), "posterior"_a.noconvert(), Release());
-    m.def("word_scores", [](const Table<float>& terms, const Codes& word, const Starts& start, const Table<double>& base, const Vector<double>& weight, const Out& scores) {
-        const auto e = word_evidence(terms, word, start, base, rows(weight));
-        require(rows(scores) == rows(base) && cols(scores) == cols(base), "documents do not fit");
-        run_word_scores(e, 0, rows(base), weight.data(), scores.data());
-    }, "terms"_a.noconvert(), "word"_a.noconvert(), "start"_a.noconvert(), "base"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
-    bind_rival_words<float>(m, run_rival_words);
-    bind_rival_words<double>(m, run_rival_words_exact);
+    bind_rival_words(m);
+    bind_word_weights(m);
     m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
         const Index n = rows(base), k = cols(base), d = cols(cell);
         require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
@@ -182,4 +220,16 @@ void bind_fitting(nb::module_& m) {
         hard(codes, weight, x.n, x.rivals + 1);
         run_constants(x, codes.data(), at.data(), log_prior.data(), found.data(), says.data());
     }, "terms"_a.noconvert(), "codes"_a.noconvert(), "weight"_a.noconvert(), "at"_a.noconvert(), "log_prior"_a.noconvert(), "found"_a.noconvert(), "says"_a.noconvert(), Release());
+    m.def("stack_readings", [](const Table<float>& base, const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, double tolerance) {
+        const Index k = rows(base), n = cols(base), v = rows(terms);
+        require(k > 0 && cols(terms) == k && cube_terms(terms) == n && rows(weight) == n, "readings do not fit their rows");
+        require(v > 0 && v <= tb::kMostReadings && rows(centre) == v && rows(at) == v && pull > 0.0, "weights do not fit the readings");
+        return run_stacking({base.data(), terms.data(), weight.data(), n, k, v}, centre.data(), pull, tolerance, at.data());
+    }, "base"_a.noconvert(), "terms"_a.noconvert(), "weight"_a.noconvert(), "centre"_a.noconvert(), "at"_a.noconvert(), "pull"_a, "tolerance"_a, Release());
+    m.def("score_losses", [](const Table<double>& scores, const Codes& codes, const OutVector<double>& losses) {
+        const Index n = rows(scores), k = cols(scores);
+        require(rows(codes) == n && rows(losses) == n && k > 0, "scores do not fit their rows");
+        for (Index i = 0; i < n; ++i) require(codes.data()[i] >= 0 && codes.data()[i] < k, "a class code is out of range");
+        run_score_losses(scores.data(), codes.data(), n, k, losses.data());
+    }, "scores"_a.noconvert(), "codes"_a.noconvert(), "losses"_a.noconvert(), Release());
 }

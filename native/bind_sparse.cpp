@@ -34,6 +34,9 @@ tb::YesCounts yes_counts(const Array2<double>& yes, const Array2<double>& weight
     TB_CLONES Index run_csr(const tb::Csr<T, I>& x, Index k, bool binary, double t, const double* w, double* out) { \
         return binary ? tb::csr_scores<T, I, true>(x, k, t, w, out) : tb::csr_scores<T, I, false>(x, k, t, w, out); \
     }                                                                                                              \
+    TB_CLONES Index run_sums(const tb::Csr<T, I>& x, const tb::Hard& l, Index k, bool binary, double t, double* out) { \
+        return binary ? tb::csr_sums<T, I, true>(x, l, k, t, out) : tb::csr_sums<T, I, false>(x, l, k, t, out);    \
+    }                                                                                                              \
     TB_CLONES Index run_shares(const tb::Csr<T, I>& x, const double* w, Index k, bool binary, double t, double* out) { \
         return binary ? tb::csr_shares<T, I, true>(x, w, k, t, out) : tb::csr_shares<T, I, false>(x, w, k, t, out); \
     }                                                                                                              \
@@ -59,8 +62,7 @@ void bind_rows(nb::module_& m) {
     m.def("csr_sums", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Codes& codes, const Vector<double>& weights, bool binary, double threshold, const Out& count) {
         const auto x = csr<T, I>(data, column, start, rows(count));
         const auto labels = hard(codes, weights, x.n, cols(count));
-        return binary ? tb::csr_sums<T, I, tb::Hard, true>(x, labels, cols(count), threshold, count.data())
-                      : tb::csr_sums<T, I, tb::Hard, false>(x, labels, cols(count), threshold, count.data());
+        return run_sums(x, labels, cols(count), binary, threshold, count.data());
     }, "data"_a.noconvert(), "column"_a.noconvert(), "start"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "count"_a.noconvert(), Release());
     m.def("csr_sums_soft", [](const Vector<T>& data, const Vector<I>& column, const Vector<I>& start, const Table<double>& weights, bool binary, double threshold, const Out& count) {
         const auto x = csr<T, I>(data, column, start, rows(count));

@@ -90,11 +90,12 @@ std::unique_ptr<Texts> texts_of_stream(const nb::capsule& stream) {
     return made;
 }
 
-tb::Cut cut_of(const std::string& words, bool lower, std::int32_t least, std::int32_t most, std::int32_t least_chars, std::int32_t most_chars, std::int32_t bits, const nb::list& stop_words) {
-    require(words == "text" || words == "unicode" || words == "sklearn" || words == "lines", "there is no such way to cut text");
+tb::Cut cut_of(const std::string& words, bool lower, std::int32_t least, std::int32_t most, std::int32_t least_chars, std::int32_t most_chars, std::int32_t bits, const nb::list& stop_words, const std::string& separator) {
+    require(words == "text" || words == "unicode" || words == "sklearn" || words == "lines" || words == "tags", "there is no such way to cut text");
     require(1 <= least && least <= most && 0 <= least_chars && least_chars <= most_chars && 0 <= bits && bits <= 30, "n-grams or bits are out of range");
+    require(separator.size() == 1 && static_cast<unsigned char>(separator[0]) < 128, "a separator is one plain character");
     require(most_chars == 0 || least_chars > 0, "n-grams are out of range");
-    tb::Cut cut{words == "text" ? tb::Words::text : words == "unicode" ? tb::Words::unicode : words == "sklearn" ? tb::Words::sklearn : tb::Words::lines, lower, least, most, least_chars, most_chars, bits, {}};
+    tb::Cut cut{words == "text" ? tb::Words::text : words == "unicode" ? tb::Words::unicode : words == "sklearn" ? tb::Words::sklearn : words == "lines" ? tb::Words::lines : tb::Words::tags, lower, least, most, least_chars, most_chars, bits, {}, separator[0]};
     nb::list owners;
     for (const nb::handle each : stop_words) cut.stop_words.emplace_back(utf8_of(each, owners));
     return cut;
@@ -163,7 +164,7 @@ void bind_keys(nb::module_& m) {
 void bind_counting(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<tb::Cut>(m, "Cut");
-    m.def("cut", cut_of, "words"_a, "lower"_a, "least"_a, "most"_a, "least_chars"_a, "most_chars"_a, "bits"_a, "stop_words"_a);
+    m.def("cut", cut_of, "words"_a, "lower"_a, "least"_a, "most"_a, "least_chars"_a, "most_chars"_a, "bits"_a, "stop_words"_a, "separator"_a = "|");
     nb::class_<Texts>(m, "Texts").def("__len__", [](const Texts& t) { return t.texts.documents.size(); });
     m.def("texts_of_list", [](const nb::list& documents) { return texts_of_list(documents); }, "documents"_a);
     m.def("texts_of_stream", [](const nb::capsule& stream) { return texts_of_stream(stream); }, "stream"_a);

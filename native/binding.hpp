@@ -68,3 +68,4 @@ void bind_sparse(nb::module_& m);
 void bind_columns(nb::module_& m);
 void bind_fitting(nb::module_& m);
 void bind_tokens(nb::module_& m);
+void bind_plan(nb::module_& m);

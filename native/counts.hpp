@@ -1,6 +1,8 @@
 // Counting codes, words and events per class, and scoring by table and by linear weights.
 #pragma once
 
+#include <type_traits>
+
 #include "logs.hpp"
 
 namespace tb {
@@ -152,12 +154,14 @@ struct Csr {
     Index n, d, stored;
     // What a table has for the columns of a row is far apart in memory: ask for it before it is needed. The column
     // may be wrong, which is found out when its turn comes: its address is computed and not read.
+    TB_INLINE void ask_for(Index p, const double* table, Index stride, Index cells) const {
+        const auto bytes = static_cast<std::uintptr_t>(stride) * sizeof(double);
+        const auto next = reinterpret_cast<std::uintptr_t>(table) + static_cast<std::uintptr_t>(column[p]) * bytes;
+        for (std::uintptr_t b = 0; b < static_cast<std::uintptr_t>(cells) * sizeof(double); b += 64) TB_PREFETCH(next + b);
+    }
     TB_INLINE void ask_ahead(Index p, const double* table, Index stride, Index cells) const {
         constexpr Index ahead = 8;
-        if (p + ahead >= stored) return;
-        const auto bytes = static_cast<std::uintptr_t>(stride) * sizeof(double);
-        const auto next = reinterpret_cast<std::uintptr_t>(table) + static_cast<std::uintptr_t>(column[p + ahead]) * bytes;
-        for (std::uintptr_t b = 0; b < static_cast<std::uintptr_t>(cells) * sizeof(double); b += 64) TB_PREFETCH(next + b);
+        if (p + ahead < stored) ask_for(p + ahead, table, stride, cells);
     }
 };
 
@@ -175,17 +179,41 @@ TB_INLINE bool fine(const Csr<T, I>& x, Index p) {
     return number && static_cast<std::uint64_t>(x.column[p]) < static_cast<std::uint64_t>(x.d);
 }
 
-// count[column][class] += w f(x) over the stored entries.
-template <class T, class I, class L, bool binary>
-TB_INLINE Index csr_sums(const Csr<T, I>& x, const L& labels, Index n_classes, double threshold, double* count) {
-    for (Index i = 0; i < x.n; ++i) {
-        const Index last = static_cast<Index>(x.start[i + 1]);
-        for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
+// The first entry of a row that cannot be used; all are looked at side by side.
+template <class T, class I, bool binary>
+TB_INLINE Index first_bad(const Csr<T, I>& x, Index first, Index last) {
+    using Column = std::make_unsigned_t<I>;
+    Column highest = 0;
+    for (Index p = first; p < last; ++p) {
+        const auto column = static_cast<Column>(x.column[p]);
+        highest = column > highest ? column : highest;
+    }
+    T off = 0;  // stays zero while all are finite, and at or above zero where that is asked for
+    TB_SIMD(reduction(+ : off))
+    for (Index p = first; p < last; ++p) {
+        const T value = x.data[p], none = value - value;
+        off += binary || value >= 0 ? none : T{1};
+    }
+    if (!(off == 0) || (last > first && highest >= static_cast<Column>(x.d)))
+        for (Index p = first; p < last; ++p)
             if (!fine<T, I, binary>(x, p)) return p;
-            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
-            double* cell = count + static_cast<Index>(x.column[p]) * n_classes;
-            labels.each(i, [&](Index k, double w) { cell[k] += w * amount; });
-        }
+    return kNone;
+}
+
+// count[column][class] += w f(x) over the stored entries. The cells are far apart in memory: those of the next row come
+// while this row is counted.
+template <class T, class I, bool binary>
+TB_INLINE Index csr_sums(const Csr<T, I>& x, const Hard& labels, Index n_classes, double threshold, double* count) {
+    for (Index i = 0; i < x.n; ++i) {
+        const Index first = static_cast<Index>(x.start[i]), last = static_cast<Index>(x.start[i + 1]);
+        const Index bad = first_bad<T, I, binary>(x, first, last);
+        if (bad != kNone) return bad;
+        if (i + 1 < x.n)
+            for (Index p = last; p < static_cast<Index>(x.start[i + 2]); ++p) x.ask_for(p, count + labels.codes[i + 1], n_classes, 1);
+        const double w = labels.weight[i];
+        double* TB_RESTRICT own = count + labels.codes[i];
+        for (Index p = first; p < last; ++p)
+            own[static_cast<Index>(x.column[p]) * n_classes] += w * event<binary>(static_cast<double>(x.data[p]), threshold);
     }
     return kNone;
 }
@@ -212,19 +240,49 @@ TB_INLINE Index csr_shares(const Csr<T, I>& x, const double* weight, Index n_cla
     return kNone;
 }
 
-// out[row][class] += sum over stored entries of f(x) slope[column][class]. A zero adds nothing whatever its slope.
+template <Index W> using Width = std::integral_constant<Index, W>;
+
+// score[class] += sum over the entries of a row of f(x) slope[column][class], for W classes, whose sums stay in registers.
+// A zero adds nothing whatever its slope.
+template <class T, class I, bool binary, Index W>
+TB_INLINE void add_slopes(const Csr<T, I>& x, Index first, Index last, Index n_classes, double threshold, const double* slope, double* score) {
+    double sum[W];
+    for (Index k = 0; k < W; ++k) sum[k] = score[k];
+    for (Index p = first; p < last; ++p) {
+        const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
+        if (amount == 0.0) continue;
+        const double* TB_RESTRICT w = slope + static_cast<Index>(x.column[p]) * n_classes;
+        for (Index k = 0; k < W; ++k) sum[k] += amount * w[k];
+    }
+    for (Index k = 0; k < W; ++k) score[k] = sum[k];
+}
+
+// out[row][class] += sum over stored entries of f(x) slope[column][class].
 template <class T, class I, bool binary>
 TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
     for (Index i = 0; i < x.n; ++i) {
-        const Index last = static_cast<Index>(x.start[i + 1]);
+        const Index first = static_cast<Index>(x.start[i]), last = static_cast<Index>(x.start[i + 1]);
+        const Index bad = first_bad<T, I, binary>(x, first, last);
+        if (bad != kNone) return bad;
+        if (i + 1 < x.n)  // the next row's slopes come while this row is added up
+            for (Index p = last; p < static_cast<Index>(x.start[i + 2]); ++p) x.ask_for(p, slope, n_classes, n_classes);
         double* score = out + i * n_classes;
-        for (Index p = static_cast<Index>(x.start[i]); p < last; ++p) {
-            x.ask_ahead(p, slope, n_classes, n_classes);
-            if (!fine<T, I, binary>(x, p)) return p;
-            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
-            if (amount == 0.0) continue;
-            const double* w = slope + static_cast<Index>(x.column[p]) * n_classes;
-            for (Index k = 0; k < n_classes; ++k) score[k] += amount * w[k];
+        for (Index k = 0; k < n_classes;) {
+            const auto add = [&](auto width) {
+                add_slopes<T, I, binary, decltype(width)::value>(x, first, last, n_classes, threshold, slope + k, score + k);
+                k += decltype(width)::value;
+            };
+            switch (const Index left = n_classes - k; left < 4 ? left : left / 4 * 4) {
+                case 1: add(Width<1>()); break;
+                case 2: add(Width<2>()); break;
+                case 3: add(Width<3>()); break;
+                case 4: add(Width<4>()); break;
+                case 8: add(Width<8>()); break;
+                case 12: add(Width<12>()); break;
+                case 16: add(Width<16>()); break;
+                case 20: add(Width<20>()); break;
+                default: add(Width<24>());
+            }
         }
     }
     return kNone;

@@ -79,4 +79,27 @@ inline std::vector<double> fine_edges(const double* value, Index n, Index bins, 
     return edges;
 }
 
+constexpr Index kSought = 16;  // values whose bins are looked for at a time
+
+// How many edges are not above each value; -1 for a missing one. Answers the first infinite value, or kNone.
+TB_INLINE Index bin_codes(const double* TB_RESTRICT values, Index n, const double* TB_RESTRICT edges, Index n_edges, std::int32_t* TB_RESTRICT codes) {
+    Index infinite = kNone;
+    for (Index first = 0; first < n; first += kSought) {
+        const Index m = std::min(kSought, n - first);
+        double value[kSought] = {};
+        std::int64_t below[kSought] = {};
+        for (Index i = 0; i < m; ++i) value[i] = values[first + i];
+        for (Index left = n_edges; left > 0;) {  // all values take the same steps, so that none waits for a comparison
+            const Index half = (left + 1) / 2;
+            for (Index i = 0; i < kSought; ++i) below[i] += edges[below[i] + half - 1] <= value[i] ? half : 0;
+            left -= half;
+        }
+        for (Index i = 0; i < m; ++i) {
+            codes[first + i] = value[i] == value[i] ? static_cast<std::int32_t>(below[i]) : -1;
+            if (std::isinf(value[i]) && infinite == kNone) infinite = first + i;
+        }
+    }
+    return infinite;
+}
+
 }  // namespace tb

@@ -42,6 +42,17 @@ TB_INLINE double log_of(double x) {
     return x > 0.0 ? log : kImpossible;
 }
 
+// The same of a float that is neither zero nor subnormal (after e_logf).
+TB_INLINE float log_of(float x) {
+    constexpr std::uint32_t root_half = 0x3f3504f3;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(x) + (0x3f800000u - root_half);
+    const float exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+    const float f = std::bit_cast<float>((bits & 0x007fffffu) + root_half) - 1.0f, s = f / (2.0f + f), z = s * s;
+    const float series = z * (0.66666662693f + z * (0.40000972152f + z * (0.28498786688f + z * 0.24279078841f)));
+    const float half = 0.5f * f * f;
+    return exponent * 6.9313812256e-01f - ((half - (s * (half + series) + exponent * 9.0580006145e-06f)) - f);
+}
+
 // Σ log v as one logarithm of the product, whose exponent is kept apart so that it can neither overflow nor vanish.
 // The numbers must be positive and finite.
 TB_INLINE void multiply_up(double v, double& mantissa, double& exponent) {

@@ -190,6 +190,8 @@ inline std::string_view until(std::string_view text, std::string_view stops, std
 
 inline std::string_view link_at(std::string_view text, std::size_t first) { return until(text.substr(first), "<>\"')]", kLongestLink); }
 
+inline std::string_view host_of(std::string_view link) { return until(link, "/?#:", kLongestHost); }
+
 // Calls found(scheme, rest) for the addresses of pages in a text.
 template <class Found>
 void each_link(std::string_view text, Found&& found) {
@@ -199,8 +201,13 @@ void each_link(std::string_view text, Found&& found) {
         if (page || ends_with(before, "ftp"))
             if (const auto rest = link_at(text, at + 3); !rest.empty()) found(std::string_view(page ? "http" : "ftp"), rest);
     }
-    for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.', at + 1))
-        if (ends_with(text.substr(0, at), "www") && !link_at(text, at + 1).empty()) found(std::string_view(), link_at(text, at - 3));
+    for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.', at + 1)) {
+        if (!ends_with(text.substr(0, at), "www")) continue;
+        const std::string_view link = link_at(text, at - 3);
+        if (link.size() <= 4) continue;
+        found(std::string_view(), link);
+        at += std::max<std::size_t>(host_of(link).size(), 4) - 4;  // a host has no other within it: www.www.www. is one
+    }
 }
 
 struct LinkParts {
@@ -216,7 +223,7 @@ inline LinkParts link_parts(std::string_view link) {
     if (link.starts_with("//")) link.remove_prefix(2);
     const std::size_t user = link.find_first_of("/@");
     if (user <= 100 && user < link.size() && link[user] == '@') link.remove_prefix(user + 1);
-    return {scheme, until(link, "/?#:", kLongestHost)};
+    return {scheme, host_of(link)};
 }
 
 // ---------------------------------------------------------------------------------------------- codes

@@ -27,7 +27,8 @@ namespace tb {
 
 // ---------------------------------------------------------------------------------------------- settings
 
-enum class Words { text, unicode, sklearn, lines };
+enum class Words { text, unicode, sklearn, lines, tags };
+constexpr char kListed = '\x1f';  // before each of the tags of a list, which may hold any other character
 
 struct Cut {
     Words words = Words::text;
@@ -36,6 +37,7 @@ struct Cut {
     std::int32_t least_chars = 0, most_chars = 0;  // characters of an n-gram inside a word; 0 counts words
     std::int32_t bits = 0;                         // of a hashed vocabulary; 0 keeps the words
     std::vector<std::string> stop_words;
+    char separator = '|';                          // between tags
 };
 
 constexpr std::size_t kLongest = 255;  // bytes of a word: what is longer is data and no language
@@ -215,6 +217,7 @@ class Cutter {
         n_words_ = 0, letters_ = 0, unspaced_ = false;
         starts_.clear();
         restart();
+        if (cut_.words == Words::tags) return tags(text);
         const char* p = begin_;
         while (p < end_) {
             // A run of plain letters: what nearly all text is made of.
@@ -303,6 +306,25 @@ class Cutter {
     void line(std::uint32_t c, const char* at) {
         if (c == '\n') return finish(at);
         folded(c, [&](std::uint32_t each) { letter(each, at); });
+    }
+
+    // What is between separators, without the blanks around it.
+    void tags(std::string_view text) {
+        const char separator = !text.empty() && text[0] == kListed ? kListed : cut_.separator;
+        const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+        for (std::size_t first = 0; first <= text.size();) {
+            const std::size_t end = std::min(text.find(separator, first), text.size());
+            const char *p = begin_ + first, *last = begin_ + end;
+            while (p < last && blank(*p)) ++p;
+            while (p < last && blank(last[-1])) --last;
+            while (p < last) {
+                const char* at = p;
+                const std::uint32_t c = decoded(p, last);
+                folded(c, [&](std::uint32_t each) { letter(each, at); });
+            }
+            finish(last);
+            first = end + 1;
+        }
     }
 
     // As `core/spelling.py` says; the place after what was read.

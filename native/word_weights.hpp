@@ -1,6 +1,7 @@
-// How well weighted words predict the classes of documents, and how that changes with every weight.
+// Weights of single words: how the loss of documents changes with each, from leave-one-out evidence.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "counts.hpp"
@@ -8,74 +9,151 @@
 
 namespace tb {
 
-struct WordEvidence {
-    const float* terms;          // (nnz, K) what each word says for each class
-    const std::int32_t* word;    // (nnz,) whose weight it has
-    const std::int64_t* start;   // (n + 1,) entries of document i: start[i] .. start[i + 1]
-    const double* base;          // (n, K) what is said apart from the words
+constexpr float kRounding = 1e-6f;  // share of a sum of floats that may be left of nothing
+constexpr float kNothing = 1e-30f;  // amount that stands for none: its logarithm is finite
+
+struct WordTable {
+    const float* amount;  // (V, K) smoothed amount of each word in each class, or in all the other classes
+    const float* total;   // (V,) amount in all classes, not smoothed
+    const double* mass;   // (K,) smoothed amount of all words in each class, or in all the others
+    float alpha;
+    bool rivals;          // whether the amounts are those of the other classes
     Index n_classes;
 };
 
-// The scores of a document with these weights of its words.
-TB_INLINE void document_scores(const WordEvidence& e, Index i, const double* weight, double* TB_RESTRICT p) {
-    for (Index k = 0; k < e.n_classes; ++k) p[k] = e.base[i * e.n_classes + k];
-    for (std::int64_t j = e.start[i]; j < e.start[i + 1]; ++j) {
-        const float* TB_RESTRICT terms = e.terms + j * e.n_classes;
-        const double u = weight[e.word[j]];
-#pragma omp simd
-        for (Index k = 0; k < e.n_classes; ++k) p[k] += u * static_cast<double>(terms[k]);
+struct TextRows {
+    const std::int64_t* start;  // (n + 1,) entries of document i: start[i] .. start[i + 1]
+    const std::int32_t* word;   // (nnz,)
+    const float* amount;        // (nnz,) how much of it
+    const double* length;       // (n,) amount of all its words, those that are not among the entries, too
+};
+
+// What the entries of a document say for each class, terms (entries, K), the document left out of the counts if it has
+// a weight in them. A word that no other document has says nothing.
+TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, Index own, double weight,
+                              float* TB_RESTRICT log_mass, float* TB_RESTRICT terms) {
+    const Index n_classes = t.n_classes, size = (x.start[i + 1] - x.start[i]) * n_classes;
+    const double length = weight * x.length[i];
+    const float least = t.alpha > kNothing ? t.alpha : kNothing, w = static_cast<float>(weight);
+    for (Index k = 0; k < n_classes; ++k) {
+        const double left = t.mass[k] - ((k == own) != t.rivals ? length : 0.0);
+        log_mass[k] = log_of(std::max(static_cast<float>(left), kNothing));
+    }
+    float* TB_RESTRICT out = terms;
+    for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j, out += n_classes) {
+        const float* TB_RESTRICT have = t.amount + static_cast<Index>(x.word[j]) * n_classes;
+        const float taken = w * x.amount[j], of_all = t.rivals ? taken : 0.0f;
+        for (Index k = 0; k < n_classes; ++k) out[k] = std::max(have[k] - of_all, least);
+        if (weight != 0.0) out[own] = std::max(have[own] - (t.rivals ? 0.0f : taken), least);
+    }
+    for (Index m = 0; m < size; ++m) terms[m] = log_of(terms[m]);
+    out = terms;
+    for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j, out += n_classes) {
+        const float total = t.total[x.word[j]];
+        const bool known = total - w * x.amount[j] > kRounding * total;
+        const float by = known ? (t.rivals ? -x.amount[j] : x.amount[j]) : 0.0f;
+        for (Index k = 0; k < n_classes; ++k) out[k] = by * (out[k] - log_mass[k]);
     }
 }
 
-// Returns Σ w·(−log P(y | x)) over the documents first .. last that have a weight; slope[word] += its derivative in the
-// weight of the word, and curvature[word], if asked for, += the second one. posterior (n, K) is left as
-// P(k | x) − 1[k = y], times the document's weight: the slope along the base.
-TB_INLINE double word_loss(const WordEvidence& e, const Hard& labels, Index first, Index last, const double* weight,
-                           double* slope, double* curvature, double* posterior) {
+// Where a document's terms and sums are worked out.
+struct WordScratch {
+    std::vector<float> terms, log_mass, sum;
+    WordScratch(const TextRows& x, Index n, Index n_classes, Index sums) {
+        std::int64_t longest = 0;
+        for (Index i = 0; i < n; ++i) longest = std::max(longest, x.start[i + 1] - x.start[i]);
+        terms.resize(static_cast<std::size_t>(longest * n_classes));
+        log_mass.resize(static_cast<std::size_t>(n_classes));
+        sum.resize(static_cast<std::size_t>(n_classes * sums));
+    }
+};
+
+// How the loss Σ w·(−log P(y | x)) of the documents first .. last that have a weight changes with the weight of each
+// word: slope[word] += the first derivative, curvature[word] += the second. The score of a document is base plus what
+// its words say, each times its factor (V,). Returns the loss.
+TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& labels, const double* base,
+                             const float* factor, Index first, Index last, WordScratch& s, double* slope, double* curvature) {
     double loss = 0.0;
-    const Index n_classes = e.n_classes;
-    std::vector<float> scratch(static_cast<std::size_t>(n_classes));
-    float* TB_RESTRICT single = scratch.data();
+    const Index n_classes = t.n_classes;
+    float* TB_RESTRICT p = s.sum.data();
     for (Index i = first; i < last; ++i) {
-        double* TB_RESTRICT p = posterior + i * n_classes;
         const double w = labels.weight[i];
-        if (w == 0.0) {
-            for (Index k = 0; k < n_classes; ++k) p[k] = 0.0;
-            continue;
+        const Index own = labels.codes[i], length = x.start[i + 1] - x.start[i];
+        if (w == 0.0) continue;
+        document_terms(t, x, i, own, w, s.log_mass.data(), s.terms.data());
+        for (Index k = 0; k < n_classes; ++k) p[k] = 0.0f;
+        float* TB_RESTRICT terms = s.terms.data();
+        for (Index j = 0; j < length; ++j, terms += n_classes) {
+            const float by = factor[x.word[x.start[i] + j]];
+            for (Index k = 0; k < n_classes; ++k) p[k] += by * terms[k];
         }
-        document_scores(e, i, weight, p);
-        double top = p[0], sum = 0.0;
-        for (Index k = 1; k < n_classes; ++k) top = p[k] > top ? p[k] : top;
-        const double own = p[labels.codes[i]] - top;
-        for (Index k = 0; k < n_classes; ++k) sum += p[k] = std::exp(p[k] - top);
-        loss += w * (std::log(sum) - own);
-        for (Index k = 0; k < n_classes; ++k) p[k] *= w / sum;
-        for (std::int64_t j = e.start[i]; curvature && j < e.start[i + 1]; ++j) {
-            const float* TB_RESTRICT terms = e.terms + j * n_classes;
-            double mean = 0.0, square = 0.0;
-#pragma omp simd reduction(+ : mean, square)
+        for (Index k = 0; k < n_classes; ++k) p[k] += static_cast<float>(base[i * n_classes + k]);
+        const float top = *std::max_element(p, p + n_classes), mine = p[own] - top;
+        float sum = 0.0f;
+        for (Index k = 0; k < n_classes; ++k) sum += p[k] = exp_of(p[k] - top);
+        loss += w * (std::log(static_cast<double>(sum)) - mine);
+        for (Index k = 0; k < n_classes; ++k) p[k] /= sum;
+        terms = s.terms.data();
+        for (Index j = 0; j < length; ++j, terms += n_classes) {
+            const float zero = terms[own];  // against the document's own class: small numbers lose nothing in squares
+            float mean = 0.0f, square = 0.0f;
+            TB_SIMD(reduction(+ : mean, square))
             for (Index k = 0; k < n_classes; ++k) {
-                const auto t = static_cast<double>(terms[k]);
-                mean += p[k] * t, square += p[k] * t * t;
+                const float e = terms[k] - zero, pe = p[k] * e;
+                mean += pe, square += pe * e;
             }
-            curvature[e.word[j]] += square - mean * mean / w;
-        }
-        p[labels.codes[i]] -= w;
-        for (Index k = 0; k < n_classes; ++k) single[k] = static_cast<float>(p[k]);
-        for (std::int64_t j = e.start[i]; j < e.start[i + 1]; ++j) {
-            const float* TB_RESTRICT terms = e.terms + j * n_classes;
-            float along = 0.0f;  // of few classes; the sum over documents is in double precision
-#pragma omp simd reduction(+ : along)
-            for (Index k = 0; k < n_classes; ++k) along += single[k] * terms[k];
-            slope[e.word[j]] += static_cast<double>(along);
+            const std::int32_t v = x.word[x.start[i] + j];
+            slope[v] += w * static_cast<double>(mean);
+            curvature[v] += w * static_cast<double>(std::max(square - mean * mean, 0.0f));
         }
     }
     return loss;
 }
 
-// The scores (n, K) of the documents first .. last.
-TB_INLINE void word_scores(const WordEvidence& e, Index first, Index last, const double* weight, double* scores) {
-    for (Index i = first; i < last; ++i) document_scores(e, i, weight, scores + i * e.n_classes);
+// The scores (rows, M, K) of some documents that were not counted, by M weights (V, M) of every word.
+TB_INLINE void word_scores(const WordTable& t, const TextRows& x, const std::int64_t* chosen, Index n, const double* base,
+                           const float* weight, Index m, WordScratch& s, double* scores) {
+    const Index n_classes = t.n_classes;
+    for (Index r = 0; r < n; ++r, scores += m * n_classes) {
+        const Index i = chosen[r], length = x.start[i + 1] - x.start[i];
+        document_terms(t, x, i, 0, 0.0, s.log_mass.data(), s.terms.data());
+        std::fill(s.sum.begin(), s.sum.end(), 0.0f);
+        const float* TB_RESTRICT terms = s.terms.data();
+        for (Index j = 0; j < length; ++j, terms += n_classes) {
+            const float* of_word = weight + static_cast<Index>(x.word[x.start[i] + j]) * m;
+            float* TB_RESTRICT sum = s.sum.data();
+            for (Index c = 0; c < m; ++c, sum += n_classes)
+                for (Index k = 0; k < n_classes; ++k) sum[k] += of_word[c] * terms[k];
+        }
+        for (Index c = 0; c < m * n_classes; ++c) scores[c] = base[i * n_classes + c % n_classes] + static_cast<double>(s.sum[static_cast<std::size_t>(c)]);
+    }
+}
+
+// Turns counts (V, K) of all documents into the smoothed amounts of a table, and their totals (V,), without some of the
+// documents. Returns how many words are left.
+TB_INLINE Index word_table(const TextRows& x, const Hard& labels, const std::int64_t* without, Index n, Index n_words,
+                           Index n_classes, float alpha, bool rivals, float* count, float* total) {
+    for (Index v = 0; v < n_words; ++v) {
+        total[v] = 0.0f;
+        for (Index k = 0; k < n_classes; ++k) total[v] += count[v * n_classes + k];
+    }
+    for (Index r = 0; r < n; ++r) {
+        const Index i = without[r];
+        const auto w = static_cast<float>(labels.weight[i]);
+        for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j)
+            count[static_cast<Index>(x.word[j]) * n_classes + labels.codes[i]] -= w * x.amount[j];
+    }
+    Index known = 0;
+    for (Index v = 0; v < n_words; ++v) {
+        float* TB_RESTRICT have = count + v * n_classes;
+        const float nothing = kRounding * total[v];
+        float left = 0.0f;
+        for (Index k = 0; k < n_classes; ++k) have[k] = have[k] > nothing ? have[k] : 0.0f;
+        for (Index k = 0; k < n_classes; ++k) left += have[k];
+        total[v] = left, known += left > 0.0f;
+        for (Index k = 0; k < n_classes; ++k) have[k] = (rivals ? std::max(left - have[k], 0.0f) : have[k]) + alpha;
+    }
+    return known;
 }
 
 // What the other classes have of words, for the leave-one-out evidence of a complement text.

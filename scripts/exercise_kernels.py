@@ -19,6 +19,7 @@ from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.core.trials import Trial
+from tallybayes.core.word_kernels import TextRows, WordCounts
 from tallybayes.families import Hierarchical, numeric_families
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
@@ -547,29 +548,29 @@ def vocabularies(rng: np.random.Generator) -> None:
 
 
 def word_weights(rng: np.random.Generator) -> None:
-    """The loss of documents and its slope, against differences."""
-    n, k, n_words = 7, K, 5
-    start = np.concatenate(([0], np.cumsum(rng.integers(0, 4, size=n)))).astype(np.int64)
-    column = rng.integers(n_words, size=start[-1]).astype(np.int32)
-    terms, base = rng.normal(size=(start[-1], k)).astype(np.float32), rng.normal(size=(n, k))
-    x, weight, labels = Csr(np.ones(start[-1]), column, start, n_words), rng.random(n_words), hard(n, rng)
-
-    def loss(at: Any) -> Any:
-        return kernels.word_loss(terms, x, base, labels, (0, n), at, np.empty((n, k)))
-
-    curvature = np.zeros(n_words)
-    value, slope = kernels.word_loss(terms, x, base, labels, (0, n), weight, np.empty((n, k)), curvature)
-    assert (curvature >= 0).all()
-    kernels.word_scores(terms, x, base, weight)
-    refused(kernels.word_scores, terms, x, base, weight[:-1])
-    refused(kernels.word_scores, terms[1:], x, base, weight)
-    for v, step in enumerate(1e-6 * np.eye(n_words)):
-        np.testing.assert_allclose((loss(weight + step)[0] - value) / 1e-6, slope[v], rtol=1e-3, atol=1e-4)
-    wrong = Csr(x.data, column + n_words, start, n_words)
-    refused(kernels.word_loss, terms, wrong, base, labels, (0, n), weight, np.empty((n, k)))
-    refused(kernels.word_loss, terms[1:], x, base, labels, (0, n), weight, np.empty((n, k)))
-    refused(kernels.word_loss, terms, x, base, labels, (0, n + 1), weight, np.empty((n, k)))
-    refused(kernels.word_loss, terms, x, base, hard(n - 1, rng), (0, n), weight, np.empty((n, k)))
+    """Tables without some documents, slopes and scores; documents of any length, words that do not fit are refused."""
+    for n, k, n_words in itertools.product((1, 7), (1, 2, K, 20), (1, 5)):
+        start = np.concatenate(([0], np.cumsum(rng.integers(0, 4, size=n)))).astype(np.int64)
+        word = rng.integers(n_words, size=start[-1]).astype(np.int32)
+        labels = Labels.hard(rng.integers(k, size=n).astype(np.int32), rng.random(n))
+        x = TextRows(start, word, rng.random(start[-1]).astype(np.float32), np.diff(start) * 1.0, labels)
+        count = rng.random((n_words, k)).astype(np.float32) * 9
+        for rivals in (False, True):
+            counts = WordCounts(x, count, np.full(k, 50.0), n_words + 3, np.ones(n, dtype=np.int64), 0.1, rivals)
+            table = counts.table(np.arange(0, n, 2))
+            base, weight = rng.normal(size=(n, k)), rng.random((n_words, 3)).astype(np.float32)
+            slope, curvature = table.slopes(x, np.full(n_words, 1.5), base, None)
+            assert np.isfinite(slope).all()
+            assert (curvature >= 0).all()
+            assert np.isfinite(table.scores(x, np.arange(0, n, 2), weight, base, None)).all()
+            refused(table.scores, x, np.array([n]), weight, base, None)
+            refused(table.scores, x, np.arange(n), weight[1:], base, None)
+            refused(table.slopes, x, np.full(n_words, 1.5), base[1:], None)
+            refused(table.slopes, x, np.full(n_words + 1, 1.5), base, None)
+            refused(counts.table, np.array([-1]))
+            if len(word):
+                refused(table.slopes, replace(x, word=word + np.int32(n_words)), np.full(n_words, 1.5), base, None)
+                refused(table.slopes, replace(x, amount=x.amount[1:]), np.full(n_words, 1.5), base, None)
 
 
 def rival_words(rng: np.random.Generator) -> None:
@@ -583,14 +584,13 @@ def rival_words(rng: np.random.Generator) -> None:
     for i, code in enumerate(labels.codes):
         count[:, code] += labels.weight[i] * dense[i]
     totals = count.sum(axis=1), count.sum() - count.sum(axis=0)
-    for dtype in (np.float32, np.float64):
-        terms, beyond = kernels.rival_words(x, labels, count, totals, np.ones(n_words), 1e3, dtype)
-        assert np.isfinite(terms).all()
-        assert not beyond
-        fewer = 0.01 * count, (0.01 * totals[0], 0.01 * totals[1])
-        assert kernels.rival_words(x, labels, *fewer, np.ones(n_words), 1e3, dtype)[1]
-    refused(kernels.rival_words, x, labels, count[1:], totals, np.ones(n_words), 1e3, np.float32)
-    refused(kernels.rival_words, x, hard(n - 1, rng), count, totals, np.ones(n_words), 1e3, np.float32)
+    terms, beyond = kernels.rival_words(x, labels, count, totals, np.ones(n_words), 1e3)
+    assert np.isfinite(terms).all()
+    assert not beyond
+    fewer = 0.01 * count, (0.01 * totals[0], 0.01 * totals[1])
+    assert kernels.rival_words(x, labels, *fewer, np.ones(n_words), 1e3)[1]
+    refused(kernels.rival_words, x, labels, count[1:], totals, np.ones(n_words), 1e3)
+    refused(kernels.rival_words, x, hard(n - 1, rng), count, totals, np.ones(n_words), 1e3)
 
 
 def corrections(rng: np.random.Generator) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from tallybayes.core.batch import Labels
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.core.tally import count
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.families import Correlation
 from tallybayes.families.correlation import standardised, together
 

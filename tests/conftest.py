@@ -1,5 +1,6 @@
 """Settings of the whole suite."""
 
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,15 +10,15 @@ from hypothesis import Phase, settings
 
 from tests.servers import dask_cluster, needed, postgres_server, spark_session
 
-# The same examples on every run: a red test stays red until it is mended.
-settings.register_profile(
-    "tallybayes",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    max_examples=25,
-    phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
-)
+# Processes that share the processors of the machine take one thread each where NumPy and scikit-learn would take all.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The same examples on every run: a red test stays red until it is mended. For more of them, and others each time:
+# pytest tests/laws --hypothesis-profile thorough
+PHASES = (Phase.explicit, Phase.generate, Phase.target, Phase.shrink)
+settings.register_profile("tallybayes", derandomize=True, database=None, deadline=None, max_examples=15, phases=PHASES)
+settings.register_profile("thorough", database=None, deadline=None, max_examples=200, phases=PHASES)
 settings.load_profile("tallybayes")
 
 # Modules that cannot be imported without an extra, and a package of it. All others must be importable wherever the
@@ -58,6 +59,12 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_auto_num_workers(config):
+    """One process more than there are processors, since those that have servers often wait for them."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Processes take groups of tests in the order of collection."""
     from xdist.scheduler import LoadScopeScheduling

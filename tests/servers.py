@@ -53,7 +53,7 @@ def postgres_server():
     run = ["-D", data, "-k", folder, "-h", "", "-F", "-c", "max_wal_size=64MB"]
     server = subprocess.Popen([f"{programs}/postgres", *run], **quiet, **as_user)
     try:
-        for _ in range(300):
+        for _ in range(3000):
             if os.path.exists(os.path.join(folder, ".s.PGSQL.5432")) or server.poll() is not None:
                 break
             time.sleep(0.1)

@@ -180,3 +180,31 @@ def bad_number(value: float, row: int, column: int) -> CellError:
     return CellError(
         f"holds the count {value:g}", "Negative values in data cannot be counted.", row, column, NegativeError
     )
+
+
+class LedgerError(TallybayesError, ValueError):
+    """A ledger cannot do this; nothing was changed."""
+
+
+class PeriodError(LedgerError):
+    """A period is none of the ledger's, or several of them."""
+
+
+class UnknownKeyError(LedgerError):
+    """No rows were ever added under this key."""
+
+
+class ForgottenError(LedgerError):
+    """The key was forgotten, or the batch went with it."""
+
+
+class BatchError(LedgerError):
+    """A batch of this id was added before, and it held other rows."""
+
+
+class ClockError(LedgerError):
+    """The clock of this machine is behind the last entry of the ledger."""
+
+
+class PlanError(LedgerError):
+    """Rows were counted by another plan of columns than the ledger's."""

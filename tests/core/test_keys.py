@@ -10,7 +10,8 @@ from tallybayes.core import keys
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.data.arrow import arrow_table
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 
 FRAME = pl.DataFrame(
     {

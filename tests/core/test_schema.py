@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.core.schema import Column, NumberedColumns, Schema, in_order, plural, positions, united
+from tallybayes.core.levels import in_order, positions, united
+from tallybayes.core.schema import Column, NumberedColumns, Schema, plural
 from tallybayes.errors import SchemaError
 
 WIND = Column("wind", "category", ("strong", "weak"))

@@ -25,7 +25,7 @@ def test_each_item_is_worked_on_once_and_in_order(threads):
 
 def test_work_is_spread_over_threads():
     # Both ranges wait for each other: one thread alone would never end.
-    meet = threading.Barrier(2, timeout=10)
+    meet = threading.Barrier(2, timeout=300)
     assert list(map_rows(lambda first, last: meet.wait() >= 0, 2, 1, 2)) == [True, True]
 
 

@@ -183,14 +183,18 @@ def kind_of(statement):
     if "GROUP BY" in statement or re.match(r"SELECT\s+(COUNT|SUM|MIN|MAX)\(", statement):
         return "sums"
     limit = re.search(r"LIMIT (\d+)", statement)
-    return f"first {limit[1]}" if limit else "rows"
+    return f"first {limit[1]}" if limit else "sample" if "RANDOM() <=" in statement else "rows"
 
 
-def fitted(postgres, **options):
+def fitted(postgres, weight=None, **options):
     import ibis
 
     connection = ibis.postgres.connect(host=postgres["host"], user=postgres["user"], database=postgres["dbname"])
-    NaiveBayes(drop=["secret"], **options).fit(connection.table("loans"), target="y")
+    table = connection.table("loans")
+    if weight is not None:
+        table = table.mutate(**{weight: table.income * table.income})
+    model = NaiveBayes(drop=["secret"], **options).fit(table, target="y", sample_weight=weight)
+    assert model.model_.provenance.rows == 4000
 
 
 def test_postgres_is_asked_for_sums_and_first_rows_alone(postgres, loans):
@@ -203,6 +207,15 @@ def test_postgres_is_asked_for_sums_and_first_rows_alone(postgres, loans):
     assert kinds.count("rows") == 1
     assert all(kind == "sums" or kind == "rows" or kind.startswith("first") for kind in kinds)
     assert not any('"secret"' in s for s, kind in zip(default, kinds, strict=True) if kind == "rows")
+
+
+@pytest.mark.parametrize("weight", [None, "heavy"])
+def test_of_a_large_table_in_postgres_a_sample_alone_is_read(postgres, loans, monkeypatch, weight):
+    monkeypatch.setattr(learning, "SAMPLE", 1000)
+    found = statements(postgres, lambda: fitted(postgres, weight))
+    kinds = list(map(kind_of, found))
+    assert kinds.count("sample") == 1
+    assert "rows" not in kinds
 
 
 def test_the_sample_is_as_large_as_stated(postgres, loans, monkeypatch):

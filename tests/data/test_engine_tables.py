@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import tallybayes
+import tallybayes.learning.learn as learning
 from tallybayes import NaiveBayes
 from tallybayes.data.opening import open_source
 from tallybayes.errors import DataError
@@ -87,6 +88,33 @@ def test_nested_columns_are_an_error_that_names_them(name, nested, tmp_path, req
     with pytest.raises(DataError, match="'bag' holds"):
         tallybayes.tally(table, target="y")
     assert tallybayes.tally(table, target="y", drop=["bag"]).class_weight.tolist() == [10, 10]
+
+
+DATED = {
+    "when": [None if i % 17 == 0 else f"{1 + i % 28}/{1 + i % 12}/20{10 + i % 9} {i % 24}:05" for i in range(120)],
+    "price": [None if i % 19 == 0 else f"{i},{i % 10} €" for i in range(120)],
+    "topics": [
+        None if i % 13 == 0 else [("sea", "war", "a|b")[j] for j in range(3) if i % (j + 2)] for i in range(120)
+    ],
+    "label": [("no", "yes")[(i % 24) // 12] for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_dates_numbers_as_text_and_lists_of_tags(name, tmp_path, request):
+    lists = name not in ("ibis sqlite", "dask")  # which have no lists
+    table = engines({key: cells for key, cells in DATED.items() if lists or key != "topics"}, tmp_path, request)
+    is_ibis = name in ("ibis duckdb", "ibis sqlite", "postgres")
+    options = {"target": "label", "drop": ["when", "price"] if is_ibis else []}
+    want, got = (tallybayes.tally(table[which], **options) for which in ("polars", name))
+    same(got, want, 1e-9)
+    assert (
+        not lists or dict(zip(got.schema.names, (c.kind for c in got.schema.columns), strict=True))["topics"] == "tags"
+    )
+    assert is_ibis or "when: month" in got.schema.names
+    if is_ibis:
+        with pytest.raises(DataError, match="'when' of the Ibis table holds dates as text"):
+            tallybayes.tally(table[name], target="label")
 
 
 # ---------------------------------------------------------------------------------------------- parts of the rows
@@ -202,7 +230,7 @@ def many_rows(name, n, request):
         assert request.getfixturevalue("dask_client") is not None
         import dask.dataframe as dd
 
-        table = dd.from_map(numbered, [(i * (n // 20), (i + 1) * (n // 20)) for i in range(20)])
+        table = dd.from_map(numbered, [(i * n // 20, (i + 1) * n // 20) for i in range(20)])
         return table, table.compute
     if name == "spark":
         rows = request.getfixturevalue("spark").range(n)
@@ -225,14 +253,16 @@ def numbered(ends):
     return pd.DataFrame({"x": i % 1000 / 7, "c": (i % 7).astype(str), "y": (i % 2).astype(str)})
 
 
+@pytest.mark.parametrize("classical", [True, False])
 @pytest.mark.parametrize("name", SERVERS)
-def test_memory_here_does_not_grow_with_the_rows(name, request):
-    n = 1_000_000
-    few, _ = many_rows(name, 20_000, request)
-    NaiveBayes(classical=True).fit(few, target="y")  # all that is imported
+def test_memory_here_does_not_grow_with_the_rows(name, classical, request, monkeypatch):
+    n = 1_000_000 + classical
+    monkeypatch.setattr(learning, "SAMPLE", 10_000)
+    few, _ = many_rows(name, 20_000 + classical, request)
+    NaiveBayes(classical=classical).fit(few, target="y")  # all that is imported
     many, fetched = many_rows(name, n, request)
     models = []
-    counting = growth(lambda: models.append(NaiveBayes(classical=True).fit(many, target="y")))
+    counting = growth(lambda: models.append(NaiveBayes(classical=classical).fit(many, target="y")))
     assert models[0].class_count_.sum() == n
     kept = []
     bringing = growth(lambda: kept.append(fetched()))

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from tallybayes import NaiveBayes
-from tallybayes.data.columns import Overrides
 from tallybayes.data.opening import open_source
+from tallybayes.data.overrides import Overrides
 from tallybayes.errors import DataError, SettingError
 
 ROWS = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", "u", "u"], "y": ["a", "b", "b", "a"]})

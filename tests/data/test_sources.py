@@ -17,9 +17,9 @@ from pyarrow import feather
 
 import tallybayes
 from tallybayes import NaiveBayes, Tally
-from tallybayes.data.columns import Overrides
 from tallybayes.data.files import open_file
 from tallybayes.data.opening import open_source
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches
@@ -284,7 +284,7 @@ def test_progress_is_given(tmp_path: Path) -> None:
 BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty"),
     "header only": ("a,y\n", "has no rows"),
-    "ragged": ("a,y\n1,x\n2\n3,y,z\n", "different numbers of fields"),
+    "ragged": ("a,y\n1,x\n2\n3,y,z\n", "line 3 has 1 field, the header 2"),
     "duplicate names": ("a,a,y\n1,2,x\n", "different names"),
     "names that differ in case": ("A,a,y\n1,2,x\n", "different names"),
     "no such target": ("a,yy\n1,x\n", "no column 'y' for the target; did you mean 'yy'"),

@@ -11,8 +11,9 @@ import pytest
 
 from tallybayes.core.batch import MISSING, Codes, Labels
 from tallybayes.core.schema import Column, Schema
+from tallybayes.data.frames import profile, read_table, table_like
 from tallybayes.data.inference import Profile
-from tallybayes.data.tables import TableBatch, profile, read_table, table_like
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.values import ArrayValues
 from tallybayes.errors import DataError
 from tests.frames import FORMS, FRAMES, every_form, every_frame

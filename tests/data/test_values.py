@@ -15,7 +15,7 @@ import pytest
 from tallybayes.core.batch import MISSING, UNSEEN
 from tallybayes.core.kernels import list_text
 from tallybayes.data import values
-from tallybayes.data.tables import read_table
+from tallybayes.data.frames import read_table
 from tallybayes.data.values import ArrayValues, SeriesValues
 from tests.frames import every_form, every_frame, needs_pyarrow
 

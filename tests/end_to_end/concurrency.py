@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallybayes import NaiveBayes, storage
+from tallybayes import storage
 
 TOKEN = "no-secret-at-all-of-a-model-for-tests"
 BASE = {"who": ["base", "base"] * 20, "size": [1.5, 2.5] * 20}
@@ -42,6 +42,8 @@ class Outcome:
 
 def race(directory: Path, changes: int, command_lines: int, clients: int = 0) -> Outcome:
     """So many processes run ``update`` and ``unlearn`` and so many clients call the service, all on one file."""
+    from tallybayes import NaiveBayes  # the writers need no scikit-learn, which takes a second to load
+
     path = directory / "model.tally"
     NaiveBayes(classical=True).fit({**BASE, "label": ["yes", "no"] * 20}, target="label").save(path)
     with served(path) if clients else nothing() as port:
@@ -125,7 +127,7 @@ def served(path: Path) -> Iterator[int]:
     command = [sys.executable, "-m", "tallybayes.cli", "serve", str(path), "--learn", "--port", str(port), "--quiet"]
     server = subprocess.Popen(command, env={**os.environ, "TALLYBAYES_TOKEN": TOKEN})
     try:
-        for _ in range(600):
+        for _ in range(3000):
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 break

@@ -1,4 +1,4 @@
-"""The commands that work on files, as a user runs them: the real command in a process of its own."""
+"""The commands that work on files, as a user runs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes, storage
 from tallybayes.data.datasets import penguins
-from tests.end_to_end.test_demo import COMMAND, run, terminal
+from tests.end_to_end.test_demo import COMMAND, process, run, terminal
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,8 @@ def test_explain_works_it_out_by_hand(home: Path) -> None:
     assert ["×", "P(island", "=", "Dream)", "57/155", "69/71", "1/127"] in lines
     assert "N(43.2; 38.79, 2.65)" in found.stdout
     narrow = run("explain", *at(home, "birds.tally"), "island=Dream", "bill_length_mm=43.2", "--work", COLUMNS="40")
-    assert [line.split() for line in narrow.stdout.splitlines()] == lines  # no figure is cut short
+    figures = {word for line in lines for word in line if any(c.isdigit() for c in word)}
+    assert figures <= set(narrow.stdout.split())  # names are folded, but no figure is cut short
     record = json.loads(run("explain", *at(home, "birds.tally"), "island=Dream", "--work", "--json").stdout)
     joint = np.sum([step["logs"] for step in record["work"]], axis=0)
     shares = np.exp(joint - joint.max())
@@ -602,12 +603,11 @@ BAD: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_wrong_is_one_paragraph(home: Path, name: str) -> None:
+def test_what_is_wrong_is_one_paragraph(home: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments, message = BAD[name]
     before = sorted(os.listdir(home))
-    found = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, encoding="utf-8", env=terminal(), cwd=home, check=False
-    )
+    monkeypatch.chdir(home)
+    found = run(*arguments)
     assert (found.returncode, found.stdout) == (1, ""), found.stderr
     assert found.stderr.startswith("tallybayes: ")
     assert found.stderr.count("\n") == 1
@@ -617,7 +617,7 @@ def test_what_is_wrong_is_one_paragraph(home: Path, name: str) -> None:
 
 def test_debug_shows_where_it_went_wrong(home: Path) -> None:
     for arguments in (["show", str(home / "birds.csv"), "--debug"], ["--debug", "show", str(home / "birds.csv")]):
-        assert "Traceback" in run(*arguments).stderr
+        assert "Traceback" in process(*arguments).stderr
 
 
 @pytest.mark.parametrize(
@@ -673,7 +673,7 @@ def test_a_full_disk_leaves_the_old_file(home: Path, tmp_path: Path, small_disk:
 
 def until_read(process: subprocess.Popen[str], size: int) -> None:
     """Wait until a process has read so many bytes: by then it is at work, however busy the machine is."""
-    counters, end = Path(f"/proc/{process.pid}/io"), time.monotonic() + 30
+    counters, end = Path(f"/proc/{process.pid}/io"), time.monotonic() + 300
     if not counters.exists():  # only Linux tells
         time.sleep(1.5)
         return
@@ -700,7 +700,7 @@ def test_an_interrupt_stops_cleanly(home: Path, tmp_path: Path, command: str) ->
     process = subprocess.Popen([*COMMAND, *words[command]], stderr=subprocess.PIPE, text=True, env=terminal())
     until_read(process, (tmp_path / "large.csv").stat().st_size // 3)
     process.send_signal(signal.SIGINT)
-    _, given = process.communicate(timeout=60)
+    _, given = process.communicate(timeout=300)
     if "written to" in given:  # it was over before the signal came
         assert out.read_bytes() != b"old"
     else:

@@ -1,17 +1,22 @@
-"""The command line as a user runs it: the real command in a process of its own."""
+"""The command line as a user runs it: the real command, where it matters in a process of its own."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import tallybayes
+from tallybayes.cli import main
 
 INSTALLED = Path(sys.executable).with_name("tallybayes")
 COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "tallybayes.cli"]
@@ -26,14 +31,41 @@ def terminal(**changes: str) -> dict[str, str]:
     return {**keep, "TERM": "xterm", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **changes}
 
 
-def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which takes a moment to begin."""
     return subprocess.run(
         [*COMMAND, *arguments], capture_output=True, encoding="utf-8", env=terminal(**changes), check=False
     )
 
 
+def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The command as it ends: its exit code, and what it printed.
+
+    It runs in this process, as `process` would run it, unless it is given a stream of the process itself.
+    """
+    if any(word == "-" or word.startswith("/dev/") for word in arguments):
+        return process(*arguments, **changes)
+    printed = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    with (
+        mock.patch.dict(os.environ, terminal(**changes), clear=True),
+        redirect_stdout(printed[0]),
+        redirect_stderr(printed[1]),
+        warnings.catch_warnings(),
+    ):
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", DeprecationWarning)  # as outside tests
+        try:
+            code = main(list(arguments))
+        except SystemExit as usage:
+            code = int(usage.code or 0)
+    for stream in printed:
+        stream.flush()
+    out, err = (stream.buffer.getvalue().decode() for stream in printed)  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess([*COMMAND, *arguments], code, out, err)
+
+
 def test_the_version_is_the_packages() -> None:
-    found = run("--version")
+    found = process("--version")
     assert (found.stdout, found.stderr, found.returncode) == (f"tallybayes {tallybayes.__version__}\n", "", 0)
 
 
@@ -49,7 +81,7 @@ def words(text: str) -> list[list[str]]:
 
 
 def test_the_demo_shows_the_tables_and_one_day_worked_out() -> None:
-    found = run("demo")
+    found = process("demo")
     assert (found.returncode, found.stderr) == (0, "")
     lines = words(found.stdout)
     assert ["P(play=yes)", "=", "9/14", "=", "0.643"] in lines
@@ -107,7 +139,7 @@ def test_what_the_user_got_wrong_is_one_line_and_exit_1(arguments: list[str], wh
 
 
 def test_debug_shows_where_it_went_wrong() -> None:
-    found = run("--debug", "demo", "wind=gale")
+    found = process("--debug", "demo", "wind=gale")
     assert found.returncode == 1
     assert "Traceback" in found.stderr
     assert "DataError" in found.stderr

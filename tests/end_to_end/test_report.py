@@ -106,7 +106,7 @@ def test_everything_is_done_by_keyboard(browser: Any, penguins: tuple[Path, Naiv
 
 def test_sections_are_reached_without_losing_what_was_set(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
     page = Page(browser, f"{penguins[0].as_uri()}#island=Dream")
-    page.get_by_role("link", name="Columns").click()
+    page.get_by_role("link", name="Columns", exact=True).click()
     assert page.url.endswith("#island=Dream")
     assert page.evaluate("document.activeElement.id") == "columns-title"
     assert page.get_by_label("island", exact=True).input_value() != ""
@@ -211,3 +211,55 @@ def test_models_without_a_what_if_have_a_report(tmp_path: Path) -> None:
     penguins = datasets.penguins()
     record = report.make(NaiveBayes().fit(penguins, target="species")).as_dict()
     assert json.loads(json.dumps(record))["n_parameters"] > 0
+
+
+def test_one_slider_moves_threshold_table_and_cost(browser: Any, tmp_path: Path) -> None:
+    table = datasets.penguins()
+    table["species"] = np.where(np.asarray(table["species"]) == "Gentoo", "Gentoo", "other").tolist()
+    few = {name: table[name] for name in ("bill_length_mm", "sex", "species")}
+    model = NaiveBayes(classical=True).fit(few, target="species")
+    page = Page(browser, written(tmp_path, model, few))
+    found = report.make(model, few).evaluation
+    cells = page.locator("#decide-table td")
+    numbers = [float(text.replace(",", "")) for text in cells.all_inner_texts()[1:]]
+    matrix = found.confusion  # at one half the decisions are the predictions, of "other", the second class
+    assert sum(numbers) == matrix.sum()
+    assert numbers == pytest.approx([matrix[1, 1], matrix[1, 0], matrix[0, 1], matrix[0, 0]], abs=2)
+    page.get_by_label("cost of a missed row").fill("20")
+    before = page.locator("#decide-table b").inner_text()
+    page.get_by_role("button", name="cheapest threshold").click()
+    assert page.locator("#decide-table b").inner_text() != before
+    assert float(page.get_by_label("if its probability is at least", exact=True).input_value()) < 50
+    assert page.wrong == []
+
+
+def test_two_rows_are_compared(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
+    page = Page(browser, f"{penguins[0].as_uri()}#island=Biscoe&bill_length_mm=46")
+    page.get_by_role("button", name="keep to compare").click()
+    page.get_by_label("island", exact=True).select_option("Dream")
+    changed = page.locator("#differences tr").all_inner_texts()
+    assert len(changed) == 1
+    assert changed[0].startswith("island: Biscoe → Dream")
+    page.get_by_role("button", name="stop comparing").click()
+    assert page.locator("#kept").is_hidden()
+    assert page.wrong == []
+
+
+def test_the_answer_stays_in_view_on_a_phone(browser: Any, penguins: tuple[Path, NaiveBayes]) -> None:
+    from playwright.sync_api import expect
+
+    page = Page(browser, penguins[0].as_uri(), viewport=PHONE)
+    page.get_by_label("year", exact=True).scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('#controls-box').lastElementChild.scrollIntoView({behavior: 'instant'})")
+    expect(page.locator("#verdict")).to_be_in_viewport()
+
+
+def test_typical_rows_are_rows_and_what_is_not_used_is_found(browser: Any, tmp_path: Path) -> None:
+    table = datasets.penguins() | {"noise": np.random.default_rng(0).normal(size=344).tolist(), "same": ["x"] * 344}
+    few = {name: table[name] for name in ("island", "bill_length_mm", "noise", "same", "species")}
+    page = Page(browser, written(tmp_path, NaiveBayes().fit(few, target="species"), few))
+    page.get_by_label("typical row of class").select_option("Gentoo")
+    assert "island=Biscoe" in page.url  # Gentoos live nowhere else
+    assert float(page.get_by_label("bill_length_mm", exact=True).input_value()) in few["bill_length_mm"]
+    assert page.get_by_label("same", exact=True).is_disabled()
+    assert page.wrong == []

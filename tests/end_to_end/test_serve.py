@@ -39,9 +39,9 @@ def port(fitted: NaiveBayes, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         number = free.getsockname()[1]
     server = subprocess.Popen([sys.executable, "-m", "tallybayes.cli", "serve", str(path), "--port", str(number)])
     try:
-        for _ in range(300):
+        for _ in range(3000):
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", number, timeout=5)
+                connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
                 connection.request("GET", "/health")
                 assert connection.getresponse().status == 200
                 connection.close()
@@ -51,7 +51,7 @@ def port(fitted: NaiveBayes, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield number
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=300)
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE])
@@ -81,6 +81,11 @@ def test_a_file_is_dropped_and_comes_back_scored(
     download.value.save_as(tmp_path / "scored.csv")
     scored = pd.read_csv(tmp_path / "scored.csv")
     np.testing.assert_allclose(scored["p_Gentoo"], fitted.predict_proba(table)[:, 2], atol=1e-9)
+    assert page.locator("#drop-found tbody tr").count() == 5
+    assert "bill_length_mm = " in page.locator("#drop-found tbody").inner_text()
+    table.assign(species=datasets.penguins()["species"]).to_csv(tmp_path / "labelled.csv", index=False)
+    page.locator("#drop-file").set_input_files(tmp_path / "labelled.csv")
+    page.get_by_text("of 344 predictions are right").wait_for()  # the file has the labels
     (tmp_path / "wrong.csv").write_text("emu\n1\n")
     page.locator("#drop-file").set_input_files(tmp_path / "wrong.csv")
     page.locator("#drop-status.error").wait_for()
@@ -98,7 +103,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
         (["--learn"], "needs a token"),
         (["--token-file", str(tmp_path / "token")], "too short"),
     ):
-        run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60)
+        run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=300)
         assert run.returncode == 1
         assert message in run.stderr
 
@@ -108,7 +113,7 @@ def test_a_port_that_is_taken_is_given_before_anything_is_announced(
 ) -> None:
     fitted.save(tmp_path / "penguins.tally")
     command = [sys.executable, "-m", "tallybayes.cli", "serve", str(tmp_path / "penguins.tally"), "--port", str(port)]
-    found = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    found = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr.startswith(f"tallybayes: cannot listen on 127.0.0.1, port {port}: ")
     assert found.stderr.count("\n") == 1

@@ -883,6 +883,7 @@ def test_every_parameter_is_tested() -> None:
     tested = {name for change in CHANGES for name in change}
     elsewhere = {"decay", "strict", "n_jobs", "numeric", "weights", "pairs", "max_pairs", "classical"}
     elsewhere |= {"decimal", "dates", "missing_values", "encoding", "delimiter"}  # in tests/data/test_reading.py
+    elsewhere |= {"max_bins", "monotone", "readable"}  # in tests/learning/test_constraints.py
     elsewhere |= {"class_weight", "verbose"}  # in tests/laws/test_class_weight.py, and above
     elsewhere |= set(Fitted._shared_constraints)
     assert tested | elsewhere == set(NaiveBayes(classical=True).get_params())

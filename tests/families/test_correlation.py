@@ -14,7 +14,8 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.core.tally import count
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, SchemaError, SettingError
 from tallybayes.families import Correlation
 from tallybayes.families.correlation import standardised, together

@@ -32,7 +32,7 @@ def test_the_evidence_adds_up_to_the_log_odds(rows):
         assert "with a correction learned from rows: " in str(found)
         text = next(e for e in found.evidence if e.column == "note")
         if text.words is not None:
-            assert sum(amount for _, amount in text.lines()[1:]) == pytest.approx(text.log_odds, abs=1e-9)
+            assert sum(line.amount for line in text.lines()[1:]) == pytest.approx(text.log_odds, abs=1e-9)
 
 
 def test_the_work_by_hand_has_the_corrections_as_factors(rows):

@@ -17,8 +17,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, Batch, Codes, Csr, Encoded, Labels, Matrix
+from tallybayes.core.levels import positions
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Kind, Schema, positions
+from tallybayes.core.schema import Column, Kind, Schema
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally, count
 from tallybayes.data.arrays import one_block
@@ -34,6 +35,7 @@ from tallybayes.families import (
     Family,
     Gamma,
     Gaussian,
+    Grouped,
     Hierarchical,
     Kernel,
     Lognormal,
@@ -311,7 +313,10 @@ ENTRIES = {
     ),
     "cyclic": Entry("category", _levels, CODED, (Cyclic(), Cyclic(1.0, 8.0), Cyclic((0.0, 1.0, 3.0), (1.0, 2.0, 3.0)))),
     # Leave-one-out keeps the partition, so the law of it holds where one more row cannot change it.
-    "binned": Entry("numeric", _levels, CODED, (Binned(), Binned(8.0)), edges=EDGES, keeps_structure=True),
+    "binned": Entry(
+        "numeric", _levels, CODED, (Binned(), Binned(8.0), Binned(max_bins=2.0)), edges=EDGES, keeps_structure=True
+    ),
+    "grouped": Entry("category", _levels, CODED, (Grouped(), Grouped(8.0, 2.0)), keeps_structure=True),
     "lognormal": Entry(
         "numeric", _positive, {name: DENSE[name] for name in FLOATS}, (Lognormal(), Lognormal(0.1)), anchor=SPREAD
     ),

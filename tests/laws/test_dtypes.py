@@ -83,6 +83,12 @@ DTYPES: dict[str, list[Any]] = {
         pa.array([True, False] * (N // 2)),
     ],
     "bytes": [[b"x", b"y"] * (N // 2), pl.Series([b"x", b"y"] * (N // 2)), pa.array([b"x", b"y"] * (N // 2))],
+    "tags": [
+        [["a", "b"], ["a"]] * (N // 2),
+        pd.Series([["a", "b"], ["a"]] * (N // 2)),
+        pl.Series([["a", "b"], ["a"]] * (N // 2)),
+        pa.array([["a", "b"], ["a"]] * (N // 2)),
+    ],
     "lists": [[[1], [2]] * (N // 2), pl.Series([[1], [2]] * (N // 2)), pa.array([[1], [2]] * (N // 2))],
 }
 

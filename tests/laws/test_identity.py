@@ -23,6 +23,7 @@ TABLE: dict[str, Any] = {
     "town": [str(RNG.choice(["rom", "bern"])) for _ in LABELS],
     "note": [" ".join([*RNG.choice(WORDS[label], 4), *RNG.choice(["and", "or", "the"], 3)]) for label in LABELS],
 }
+TAGGED = {**TABLE, "note": [[*RNG.choice(WORDS[label], 2)] for label in LABELS]}
 
 MODELS: dict[str, tuple[Any, Any]] = {
     "TextNB": (TextNB(), TABLE["note"]),
@@ -30,6 +31,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "NaiveBayes": (NaiveBayes(kind={"note": "text"}), TABLE),
     "NaiveBayes of words": (NaiveBayes(kind={"note": "text"}, weights="words"), TABLE),
     "NaiveBayes, classical": (NaiveBayes(kind={"note": "text"}, classical=True), TABLE),
+    "NaiveBayes of tags": (NaiveBayes(), TAGGED),
     "NaiveBayes with pairs": (NaiveBayes(drop=["note"], pairs=[("size", "town")]), TABLE),
 }
 

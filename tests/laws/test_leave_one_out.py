@@ -36,7 +36,7 @@ def close(case):
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.entry.keeps_structure], ids=str)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_families_score_a_row_as_if_it_had_not_been_counted(case, data):
     table = data.draw(case.anchored_tables())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,34 @@ def test_the_command_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert wanted in message
     assert "parameter of" not in message
     assert not re.search(r"\b[a-z_]+='", message), message  # parameters are Python's
+
+
+DATES = "when,late\n" + "".join(f"0{1 + i % 7}/0{1 + i % 9}/2023,{'no' if i % 3 else 'yes'}\n" for i in range(40))
+PRICES = "price,late\n" + "".join(f"{i if i % 8 else 'n/a'},{'no' if i % 3 else 'yes'}\n" for i in range(40))
+FILES: dict[str, tuple[str, str]] = {  # the content of a file → what the message must hold
+    "dates": (DATES, "with --dates dmy or --dates mdy, or leave it out with --drop when"),
+    "a code": (PRICES, "--kind price=category keeps it as text"),
+    "labels": ("size,late\n" + "1,\n2,no\n" * 20, "leave such rows out, with --unlabelled ignore"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_at_the_command_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, wanted = FILES[case]
+    (tmp_path / "rows.csv").write_text(text)
+    main(["train", str(tmp_path / "rows.csv"), "--target", "late", "--no-evaluation"])
+    message = capsys.readouterr().err
+    assert wanted in message
+    assert not re.search(r"\b[a-z_]+=['\[{]", message), message
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            NaiveBayes(classical=True).fit(tmp_path / "rows.csv", target="late")
+        except tallybayes.errors.DataError as error:
+            message = str(error)
+        else:
+            message = str(caught[0].message)
+    assert not re.search(r"(?<!\w)--\w", message), message
 
 
 def test_rows_are_counted_from_one() -> None:

@@ -51,6 +51,13 @@ def mixed(n: int) -> pl.DataFrame:
     )
 
 
+def sample_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of so few rows that a small table has more: as 60,000 rows are learned, in a moment."""
+    sizes = {"learn.SAMPLE": 1_500, "ladder.LEARNED_ROWS": 1_200, "smoothing.MOST_ROWS": 1_000, "crossfit.MANY": 1_000}
+    for name, rows in {**sizes, "columns.COMPARED_ROWS": 500, "evidence.COMPARED_ROWS": 500}.items():
+        monkeypatch.setattr(f"tallybayes.learning.{name}", rows)
+
+
 def routed(frame: pl.DataFrame, route: str, path: Path) -> Any:
     """The same rows in another place."""
     if route == "csv":
@@ -137,14 +144,18 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
+# Those whose choices depend on the number of rows, tried with more of them.
+WITH_ROWS = ["default", "classical", "alpha auto", "sample_weight", "calibration isotonic"]
+
+
 @pytest.fixture(scope="module")
 def few() -> pl.DataFrame:
-    return mixed(2_000)
+    return mixed(800)
 
 
 @pytest.fixture(scope="module")
-def many() -> pl.DataFrame:
-    return mixed(60_000)
+def more() -> pl.DataFrame:
+    return mixed(2_000)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -154,9 +165,16 @@ def test_every_route_gives_the_same_model(few: pl.DataFrame, name: str, tmp_path
     assert_one_model(few, PARAMETERS[name], routes, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["default", "classical", "alpha auto", "sample_weight", "calibration isotonic"])
-def test_so_do_more_rows_than_are_looked_at(many: pl.DataFrame, name: str, tmp_path: Path) -> None:
-    assert_one_model(many, PARAMETERS[name], STORED, tmp_path)
+@pytest.mark.parametrize("name", WITH_ROWS)
+def test_so_do_more_rows_than_are_sampled(
+    more: pl.DataFrame, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample_fewer(monkeypatch)
+    assert_one_model(more, PARAMETERS[name], STORED, tmp_path)
+
+
+def test_so_do_60_000_rows(tmp_path: Path) -> None:
+    assert_one_model(mixed(60_000), {}, ["parquet", "polars lazy"], tmp_path)
 
 
 UNLABELLED = {

@@ -25,6 +25,12 @@ TABLE = {
     "note": [" ".join(RNG.choice(["tea", "sun", "car", "fox"], 6)) + f" {k}{k}" for k in CODES],
 }
 TEXTS = TABLE["note"]
+READ = {  # dates, numbers as text, ordered levels
+    "when": [f"{1 + i % 28}/{1 + i % 12}/20{10 + i % 9} {i % 24}:05" for i in range(N)],
+    "price": [f"{i + k},{i % 10} €" for i, k in enumerate(CODES)],
+    "grade": [("low", "medium", "high")[(k + i % 2) % 3] for i, k in enumerate(CODES)],
+    "town": TABLE["town"],
+}
 
 FITTED: dict[str, tuple[Any, Any]] = {
     "GaussianNB": (tallybayes.GaussianNB(priors=[0.2, 0.3, 0.5]), COUNTS * 1.5),
@@ -37,6 +43,13 @@ FITTED: dict[str, tuple[Any, Any]] = {
     "TextNB": (tallybayes.TextNB(), TEXTS),
     "TextNB, words": (tallybayes.TextNB(weights="words"), TEXTS),
     "NaiveBayes": (tallybayes.NaiveBayes(kind={"note": "text"}, drop=["flag"]), TABLE),
+    "NaiveBayes, tags": (
+        tallybayes.NaiveBayes(kind={"note": "tags"}),
+        {**TABLE, "note": [text.replace(" ", ";") for text in TEXTS]},
+    ),
+    "NaiveBayes, dates": (tallybayes.NaiveBayes(kind={"grade": ["low", "medium", "high"]}, missing_values=["?"]), READ),
+    "NaiveBayes, readable": (tallybayes.NaiveBayes(readable=True, kind={"note": "text"}), TABLE),
+    "NaiveBayes, grouped": (tallybayes.NaiveBayes(family={"town": "grouped"}, drop=["note"]), TABLE),
     "NaiveBayes, classical": (tallybayes.NaiveBayes(classical=True, alpha={"town": 2}, missing="level"), TABLE),
     "NaiveBayes, calibrated": (
         tallybayes.NaiveBayes(calibration="isotonic", numeric="kernel", pairs=[("size", "town")]),

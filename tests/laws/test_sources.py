@@ -10,8 +10,8 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.data.engines import Lazy, count_lazy
+from tallybayes.data.frames import read_table
 from tallybayes.data.opening import open_source
-from tallybayes.data.tables import read_table
 from tests.blocks import block_added
 from tests.engines import LAZY, NAMES, Engines, mixed_frame
 
@@ -141,7 +141,10 @@ def letters(tmp_path_factory, request):
     y = rng.integers(0, 2, n)
     words = ["win", "cash", "now", "it's", "free"], ["see", "you", "at", "lunch", "now"]
     texts = [" ".join(rng.choice(words[k], 1 + rng.poisson(5))) if rng.random() > 0.1 else None for k in y]
+    topics = [rng.choice(["sea", "war", "it's", "so; so"], 2, p=[0.1 + 0.5 * k, 0.6 - 0.5 * k, 0.1, 0.2]) for k in y]
+    lists = [tags.tolist()[: rng.integers(0, 3)] if rng.random() > 0.1 else None for tags in topics]
     frame = pl.DataFrame({"body": texts, "yes": y == 1, "worth": rng.integers(0, 4, n) / 4})
+    frame = frame.with_columns(tags=pl.Series(["|".join(tags) or None if tags else None for tags in lists]))
     frame = frame.with_columns(label=pl.Series([("spam", "mail")[k] for k in y]))
     return Engines(frame, tmp_path_factory.mktemp("letters"), request)
 
@@ -151,6 +154,7 @@ def letters(tmp_path_factory, request):
     [(name, None) for name in ["parquet", *LAZY]] + [(name, "worth") for name in LAZY if name in FEW],
 )
 def test_words_are_the_same_wherever_the_texts_are(letters, name, weight):
-    options = {"target": "label", "weight": weight, "kind": {"body": "text"}, "drop": [] if weight else ["worth"]}
+    kind = {"body": "text", "tags": "tags"}
+    options = {"target": "label", "weight": weight, "kind": kind, "drop": [] if weight else ["worth"]}
     expected = tallybayes.tally(letters["polars"], **options)
     same(tallybayes.tally(letters[name], **options), expected, 1e-9)

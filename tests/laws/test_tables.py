@@ -36,6 +36,7 @@ KIND = {
     "mass": "numeric",
     "visits": "count",
     "note": "text",
+    "topics": "tags",
 }
 
 SETTINGS = {
@@ -67,6 +68,7 @@ ANCHORS = {
     "mass": [1e4, 1e4 + 2, 1e4 + 7, 1e4 + 1, 1e4 + 3, 1e4 + 4],
     "visits": [1, 0, 2, 5, 3, 4],
     "note": ["to be", "or not", "to be or!", "not to", "be not", "or or to be"],
+    "topics": ["war|love", "love", "war", "sea|war", "sea", "love | sea"],  # every tag twice: none is a row's own
 }
 N = len(ANCHORS["city"])
 
@@ -87,6 +89,7 @@ def tables(draw, least=2, most=8):
             "mass": np.array(column("mass", [1e4, 1e4 + 1, 1e4 + 5]), dtype=float),
             "visits": np.array(column("visits", [0.0, 1.0, 7.0]), dtype=float),
             "note": column("note", ["", "to to", "be!", "or not to be"]),
+            "topics": column("topics", ["", "war|war", "sea", "love|sea|war"]),
         }
     )
     y = np.array([*CLASSES, *CLASSES, *draw(st.lists(st.sampled_from(CLASSES), min_size=n, max_size=n))])

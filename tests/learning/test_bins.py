@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 from tallybayes.core.batch import Labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.tally import count
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.families import Kernel, Pair
 from tallybayes.families.binned import coarse_edges
 from tallybayes.learning.bins import FINE, even_groups, fine_edges

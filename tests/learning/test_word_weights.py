@@ -1,6 +1,5 @@
 """Weights of single words."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +9,11 @@ from scipy.optimize import minimize
 import tallybayes
 from tallybayes import NaiveBayes, TextNB
 from tallybayes.core.batch import Csr, Labels
+from tallybayes.core.word_kernels import TextRows, WordCounts
 from tallybayes.errors import SettingError
 from tallybayes.families import Complement, Multinomial
 from tallybayes.learning.descent import minimised
-from tallybayes.learning.word_weights import WeightedWords, WordEvidence, learn_words
+from tallybayes.learning.word_weights import FEW_TERMS, OF_STEPS, WAYS, Slopes, Way, WordRows
 
 RNG = np.random.default_rng(3)
 NEUTRAL = ["film", "plot", "actor", "scene", "the"]
@@ -47,41 +47,87 @@ def test_what_each_word_says_adds_up_to_the_document(family):
     said = family.each_word_without(summary, params, x, labels)
     added = np.add.reduceat(np.vstack((said, np.zeros(3))), x.start[:-1]) * (np.diff(x.start) > 0)[:, None]
     np.testing.assert_allclose(added, family.leave_one_out(summary, params, x, labels), atol=1e-10)
-    few = family.each_word_without(summary, params, x, labels, np.float32)
-    np.testing.assert_allclose(few, said, rtol=1e-6)
 
 
-def test_the_slope_is_that_of_the_loss():
-    x, labels = documents()
-    terms = RNG.normal(size=(len(x.data), 3)).astype(np.float32)
-    x = Csr(x.data, x.column, x.start.astype(np.int64), x.n_columns)
-    evidence = WordEvidence(terms, x, labels, np.log([0.2, 0.3, 0.5]), RNG.normal(size=(12, 3)))
-    weight, none = RNG.uniform(0.5, 1.5, x.n_columns), np.zeros(3)
+def word_rows(family, n: int = 12) -> tuple[WordRows, Csr, Labels]:
+    """Documents and what a family counted of their words, all of which are in several of them."""
+    x, labels = documents(n)
+    summary = family.tally(x, labels, 3)
+    start, length = x.start.astype(np.int64), np.add.reduceat(np.append(x.data, 0.0), x.start[:-1])
+    texts = TextRows(start, x.column, x.data.astype(np.float32), length * (np.diff(x.start) > 0), labels)
+    count = np.ascontiguousarray(summary.count.T, dtype=np.float32)
+    none = np.zeros(n, dtype=np.int64)
+    total = summary.count.sum(axis=1)
+    counts = WordCounts(texts, count, total, x.n_columns, none, family.alpha, family.by_rivals)
+    rest = np.tile(np.log([0.2, 0.3, 0.5]), (n, 1))
+    words = np.arange(x.n_columns)
+    return WordRows(counts, np.ones(len(words), dtype=bool), words, 1.3, rest, 0.7, True), x, labels
 
-    def loss(at, prior=0.7, intercepts=none):
-        return evidence.loss(at, evidence.base(prior, intercepts))[0]
 
-    curvature = np.zeros(x.n_columns)
-    _, slope, left = evidence.loss(weight, evidence.base(0.7, none), curvature=curvature)
-    step = 1e-4
+@pytest.mark.parametrize("family", [Multinomial(0.3), Complement(0.3)], ids=lambda f: f.name)
+def test_slope_and_curvature_are_those_of_the_leave_one_out_loss(family):
+    rows, x, labels = word_rows(family)
+    summary = family.tally(x, labels, 3)
+    terms = family.each_word_without(summary, family.estimate(summary), x, labels)
+
+    def loss(weight):
+        said = np.vstack([(weight[x.column[a:b], None] * terms[a:b]).sum(axis=0) for a, b in pairwise(x.start)])
+        scores = said + 0.7 * rows.rest
+        logs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        return -(labels.weight * logs[np.arange(12), labels.codes]).sum()
+
+    nobody, times = np.empty(0, dtype=np.int64), np.linspace(0.0, 2.0, x.n_columns)
+    table = rows.counts.table(nobody)
+    at = rows.slopes(table, nobody, times, 1)
+    slope, curvature, step, ones = at.slope, at.curvature, 1e-4, 1.3 * times
     for v in range(x.n_columns):
         nudge = step * (np.arange(x.n_columns) == v)
-        above, here, below = loss(weight + nudge), loss(weight), loss(weight - nudge)
-        assert slope[v] == pytest.approx((above - below) / (2 * step), abs=1e-6)
-        assert curvature[v] == pytest.approx((above - 2 * here + below) / step**2, rel=1e-3, abs=1e-4)
-    rise = loss(weight, 0.7 + step) - loss(weight, 0.7 - step)
-    assert left.sum(axis=0) @ evidence.log_prior == pytest.approx(rise / (2 * step), abs=1e-6)
-    base = evidence.base(0.7, none)
-    scores = evidence.scores(WeightedWords(weight, 0.7, none))
-    dense = [
-        base[i] + (weight[x.column[a:b], None] * terms[a:b]).sum(axis=0) for i, (a, b) in enumerate(pairwise(x.start))
-    ]
-    np.testing.assert_allclose(scores, dense, atol=1e-6)
-    few = replace(labels, weight=np.where(np.arange(12) % 2 == 0, 0.0, labels.weight))
-    kept = replace(evidence, labels=few)
-    own = np.arange(1, 12, 2), labels.codes[1::2]
-    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    assert kept.loss(weight, base)[0] == pytest.approx(-(labels.weight[1::2] * logs[own]).sum())
+        above, here, below = loss(ones + nudge), loss(ones), loss(ones - nudge)
+        assert slope[v] == pytest.approx(1.3 * (above - below) / (2 * step), abs=1e-4)
+        assert curvature[v] == pytest.approx(1.3**2 * (above - 2 * here + below) / step**2, rel=1e-3, abs=1e-3)
+    threads = rows.slopes(table, nobody, times, 3)
+    np.testing.assert_allclose((threads.slope, threads.curvature), (slope, curvature), atol=1e-9)
+
+
+@pytest.mark.parametrize("family", [Multinomial(0.3), Complement(0.3)], ids=lambda f: f.name)
+def test_documents_that_are_not_counted_are_scored_by_the_others(family):
+    rows, x, labels = word_rows(family)
+    own, others = np.arange(0, 12, 3), np.flatnonzero(np.arange(12) % 3)
+    weights = RNG.uniform(0.5, 2.0, (x.n_columns, 2)).astype(np.float32)
+    found = rows.counts.table(own).scores(rows.counts.x, own, weights, rows.rest, 3)
+    params = family.estimate(family.tally(x.take(others), labels.take(others), 3))
+    for r, i in enumerate(own):
+        entries = slice(x.start[i], x.start[i + 1])
+        one = params.finite.slope[x.column[entries]] * x.data[entries, None]
+        np.testing.assert_allclose(found[r], weights[x.column[entries]].T @ one + rows.rest[i], atol=1e-4)
+
+
+def test_a_weight_is_one_step_of_newtons_method():
+    nobody = np.empty(0, dtype=np.int64)
+    rows, _, _ = word_rows(Complement(0.3))
+    begun = Slopes(nobody, np.array([2.0, 0.0, -6.0, 100.0]), np.array([3.0, 5.0, 2.0, 0.0]))
+    found = Way(pull=1.0, step=0.5).weights(rows, rows.counts.table(nobody), begun, 1)
+    np.testing.assert_allclose(found, [0.75, 1.0, 2.0, 0.0])  # 1 − ½·2/4, 1, 1 + ½·6/3, none below 0
+
+
+@pytest.mark.parametrize("family", [Multinomial(0.3), Complement(0.3)], ids=lambda f: f.name)
+def test_several_steps_come_near_the_minimum_of_the_penalised_loss(family):
+    nobody = np.empty(0, dtype=np.int64)
+    rows, x, labels = word_rows(family)
+    summary = family.tally(x, labels, 3)
+    terms = family.each_word_without(summary, family.estimate(summary), x, labels)
+
+    def penalised(times):
+        weight = 1.3 * times
+        said = np.vstack([(weight[x.column[a:b], None] * terms[a:b]).sum(axis=0) for a, b in pairwise(x.start)])
+        scores = said + 0.7 * rows.rest
+        logs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        return 0.5 * ((times - 1.0) ** 2).sum() - (labels.weight * logs[np.arange(12), labels.codes]).sum()
+
+    best = minimize(penalised, np.ones(x.n_columns), bounds=[(0.0, None)] * x.n_columns).fun
+    few, many = (rows.weighted(nobody, (Way(1.0, 0.2, steps),), 1)[1][0] for steps in (1, 100))
+    assert penalised(few) > penalised(many)
+    assert penalised(many) == pytest.approx(best, abs=1e-3)
 
 
 def test_descent_finds_what_scipy_finds():
@@ -110,23 +156,11 @@ def test_figures_are_of_texts_that_had_no_part_in_the_weights():
     assert "3 folds" in model.evaluation_.method
 
 
-def test_threads_do_not_change_the_loss():
-    x, labels = documents()
-    x = Csr(x.data, x.column, x.start.astype(np.int64), x.n_columns)
-    terms = RNG.normal(size=(len(x.data), 3)).astype(np.float32)
-    evidence = WordEvidence(terms, x, labels, np.zeros(3), np.zeros((12, 3)))
-    one, two = (evidence.loss(np.ones(x.n_columns), np.zeros((12, 3)), n_jobs) for n_jobs in (1, 3))
-    assert one[0] == pytest.approx(two[0])
-    np.testing.assert_allclose(one[1], two[1], atol=1e-12)
-
-
-def test_a_word_that_no_other_document_has_keeps_the_weight_of_the_text():
-    x = Csr(np.ones(3), np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 2, 3]), 2)
-    terms = np.array([[2.0, 0.0], [1.0, 0.0], [5.0, 0.0]], dtype=np.float32)
-    labels = Labels.hard(np.array([0, 0, 1], dtype=np.int32))
-    weights = learn_words(WordEvidence(terms, x, labels, np.zeros(2), np.zeros((3, 2))), 1.5, 1.0).words
-    assert weights[1] == 1.5
-    assert weights[0] > 1.5
+def test_a_word_that_no_other_text_has_keeps_the_weight_of_the_text():
+    texts, y = reviews(60)
+    model = TextNB(weights="words").fit([texts[0] + " zebra", *texts[1:]], y)
+    given = model.weights_.words["text"].among(model.vocabulary_, model.weights_.columns["text"])
+    assert given[model.vocabulary_.place("zebra")] == model.weights_.columns["text"]
 
 
 def test_words_predict_better_with_weights_of_their_own():
@@ -193,3 +227,12 @@ def test_presence_and_absence_have_no_weights_of_words():
     texts, y = reviews(100)
     with pytest.raises(SettingError, match="bernoulli"):
         TextNB(weights="words", family="bernoulli").fit(texts, y)
+
+
+def test_several_steps_are_tried_where_passes_over_the_documents_are_short(monkeypatch):
+    small, _, _ = word_rows(Complement(0.3))
+    assert small.ways == (*WAYS, *OF_STEPS)
+    assert len(small.counts.x.word) * 3 < FEW_TERMS
+    monkeypatch.setattr("tallybayes.learning.word_weights.FEW_TERMS", 10)
+    large, _, _ = word_rows(Complement(0.3))
+    assert large.ways == WAYS

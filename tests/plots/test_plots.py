@@ -208,3 +208,48 @@ def test_a_threshold_is_for_two_classes_and_rankings_for_few() -> None:
     many = GaussianNB().fit(X, np.arange(200) % 25)
     with pytest.raises(DataError, match="2 to 20 classes"):
         plots.roc(many.evaluate(X, np.arange(200) % 25))
+
+
+@pytest.fixture(scope="module")
+def penguins() -> NaiveBayes:
+    return NaiveBayes().fit(datasets.penguins(), target="species")
+
+
+def test_importance_is_the_record(penguins: NaiveBayes) -> None:
+    record = pictures.importance(penguins)
+    widths = [bar.get_width() for bar in plots.importance(penguins).patches]
+    assert widths == pytest.approx([each.value for each in record.columns][::-1])
+    assert all(each.low <= each.value <= each.high for each in record.columns)
+
+
+def test_shapes_are_what_explain_adds_up(penguins: NaiveBayes) -> None:
+    axes = plots.shape(penguins, "island")
+    record = pictures.evidence_shapes(penguins, ["island"])[0]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx(record.log_odds[:, record.by_evidence()].ravel())
+    two = NaiveBayes(classical=True).fit(TENNIS, PLAYED)
+    shape = pictures.evidence_shapes(two, ["wind"])[0]
+    found = {e.column: e.log_odds for e in two.explain({"wind": "weak"}, against="no").evidence}
+    assert shape.log_odds[0, shape.levels.index("weak")] == pytest.approx(found["wind"])
+    line = plots.shape(penguins, "bill_length_mm").lines[0]
+    assert len(line.get_xdata()) > 20
+
+
+def test_a_pair_is_a_map() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 600))
+    model = NaiveBayes(pairs=[("a", "b")]).fit({"a": a.astype(str), "b": b.astype(str)}, np.where(a == b, "p", "q"))
+    axes = plots.pair(model)
+    assert axes.images[0].get_array().shape == (2, 2)
+    with pytest.raises(DataError, match="no pair"):
+        plots.pair(model, "a")
+    with pytest.raises(DataError, match="name the column"):
+        plots.shape(model)
+
+
+def test_long_names_do_not_collapse_the_axes() -> None:
+    name = "a name " * 30
+    model = NaiveBayes(classical=True).fit({name: TENNIS["outlook"]}, PLAYED)
+    for axes in (plots.importance(model), plots.shape(model, name)):
+        axes.figure.canvas.draw()
+        assert axes.get_position().width > 0.3
+        assert axes.get_position().height > 0.3

@@ -19,7 +19,7 @@ from tests.export.cases import CASES
 class Page(HTMLParser):
     """Collects what a page loads and links to, and checks that its elements are closed in order."""
 
-    VOID = ("meta", "input", "col", "br")
+    VOID = ("meta", "input", "col", "br", "wbr")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -122,3 +122,18 @@ def test_a_title_is_made_of_the_target() -> None:
     found, _ = made(NaiveBayes(classical=True).fit(datasets.tennis(), target="play"))
     assert found.title == "Predicting play"
     assert "14 rows and 4 columns" in found.html()
+
+
+def test_a_date_is_used_by_its_parts_and_names_break_after_underscores() -> None:
+    rng = np.random.default_rng(0)
+    hours = rng.integers(0, 24, 300)
+    days = rng.integers(1, 29, 300)
+    table = {
+        "written_at": [f"2025-03-{day:02d} {hour:02d}:15:00" for day, hour in zip(days, hours, strict=True)],
+        "noise": rng.normal(size=300),
+    }
+    found, page = made(NaiveBayes().fit(table, hours < 12))
+    assert "written_at" not in [each.column for each in found.importance.unused]
+    assert any(each.column.startswith("written_at: ") for each in found.importance.columns)
+    assert "written_<wbr>at: " in found.html()
+    assert page.open == []

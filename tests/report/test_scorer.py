@@ -45,7 +45,7 @@ def test_every_kind_of_model() -> None:
 def node(code: str, data: object) -> object:
     assert NODE is not None
     command = [NODE, "-e", code, str(SCORER)]
-    run = subprocess.run(command, input=json.dumps(data), capture_output=True, encoding="utf-8", timeout=120)
+    run = subprocess.run(command, input=json.dumps(data), capture_output=True, encoding="utf-8", timeout=600)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

@@ -207,7 +207,7 @@ def service(folder: str) -> Iterator[tuple[int, int, str]]:
     command = [sys.executable, "-m", "tallybayes.cli", "serve", path, "--port", str(port), "--quiet"]
     server = subprocess.Popen(command)
     try:
-        for _ in range(600):
+        for _ in range(3000):
             with suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 break
@@ -219,7 +219,7 @@ def service(folder: str) -> Iterator[tuple[int, int, str]]:
         yield port, server.pid, path
     finally:
         server.terminate()
-        server.wait(timeout=60)
+        server.wait(timeout=300)
 
 
 def attacked(port: int, pid: int, seconds: float, work: list[tuple[Callable[..., None], Any]]) -> Found:

@@ -1,4 +1,4 @@
-"""A client while the service is attacked. The bounds are wide: ``scripts/attack-service`` has the strict ones."""
+"""A client while the service is attacked. How soon it is answered is for ``scripts/attack-service``."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int, 
 )
 def test_others_are_answered(name: str, place: tuple[int, int, str, float]) -> None:
     port, pid, path, idle = place
-    found = attacked(port, pid, 2.0, attacks(port, path)[name])
+    found = attacked(port, pid, 1.0, attacks(port, path)[name])
     assert found.failed == 0
-    assert found.p99 < 5.0
     assert found.memory < 3 * idle
 
 

@@ -18,6 +18,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -29,9 +30,11 @@ import tallybayes
 from tallybayes import export, report, storage
 from tallybayes.cli import show
 from tallybayes.core.batch import Labels
+from tallybayes.core.calibration import Affine
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import ModelFileError, TallybayesError
 from tallybayes.estimators._matrices import MatrixNB
 from tallybayes.estimators.text import TextNB
@@ -41,6 +44,7 @@ from tallybayes.mail import filter
 GOLDEN = Path(__file__).parent.parent / "golden"
 MOST_SECONDS = 10.0
 MOST_MEMORY = 300_000  # KiB that one file may add
+MOST_ADDRESSES = 8 << 30  # bytes
 SPECIAL = [{"is": "float", "value": value} for value in ("nan", "inf", "-inf")]
 NUMBERED = [{"is": "NumberedColumns", "n_columns": n, "kind": "count"} for n in (-1, 10**8, 10**30)]
 RANGES = [{"is": "range", "of": of} for of in ([0, 10**30, 1], [0, 10**9, 1], [0, 3, 0], [5, 0, -1])]
@@ -78,10 +82,37 @@ def originals() -> dict[str, bytes]:
         for name, make in CASES.items():
             make().estimator.save(path)
             found[f"export, {name}"] = path.read_bytes()
+        found |= _special(path)
         learned = filter.learn(filter.learn(filter.empty(), ["free\nmoney"], "spam"), ["meeting\nat\nnoon"], "ham")
         storage.write(learned, path)
         found["mail"] = path.read_bytes()
     return found
+
+
+def _special(path: Path) -> dict[str, bytes]:
+    """Files of what only some models have: monotone evidence, estimated labels, a receipt, other calibrations."""
+    from tests.laws.test_saving import CODES, TABLE
+
+    rows = {name: TABLE[name] for name in ("size", "town", "flag")}
+    two = np.where(CODES > 0, "yes", "no")
+    some = np.where(np.arange(len(two)) % 5 == 0, None, two.astype(object))
+    models = {
+        "monotone": tallybayes.NaiveBayes(monotone={"size": 1}, max_bins=5).fit(rows, two),
+        "estimated labels": tallybayes.NaiveBayes(unlabelled="em", em=tallybayes.EM(max_iter=5)).fit(rows, some),
+        "a receipt": tallybayes.NaiveBayes(classical=True).fit(rows, two),
+    }
+    models["a receipt"].unlearn({name: cells[:2] for name, cells in rows.items()}, two[:2])
+    found = {}
+    for name, model in models.items():
+        model.save(path)
+        found[name] = path.read_bytes()
+    model = models["a receipt"].model_
+    storage.write(replace(model, settings=replace(model.settings, calibration=Affine(1.5, (-0.2, 0.2)))), path)
+    header, content, rest = split((GOLDEN / "v1-mixed.tally").read_bytes())
+    families = content["model"]["settings"]["families"]
+    plan = {"is": "Plan", "families": families, "weights": None, "notes": ["a note"], "lost": {"is": "map", "of": []}}
+    content["saved"]["fitted"]["of"].append(["_plan", plan])
+    return found | {"affine": path.read_bytes(), "version 1 with a plan": joined(header, content, rest)}
 
 
 def split(data: bytes) -> tuple[dict[str, Any], Any, bytes]:
@@ -199,6 +230,10 @@ def cells(column: Column) -> list[Any]:
         return [column.levels[0], column.levels[-1], None]
     if column.kind == "text":
         return ["tea money 00", "the sun at noon", None]
+    if column.kind == "tags":
+        return ["sun;tea", "car", None]
+    if column.kind == "date":
+        return ["3/2/2012 4:05", "17/8/2014 23:05", None]
     return [1.0, 2.5, 0.5] if column.kind == "numeric" else [1, 3, 2]
 
 
@@ -308,6 +343,7 @@ def fuzz(seeds: range, folder: Path, tell: Callable[[str], None] = lambda text: 
 
 def main(cases: str = "50000", first: str = "0") -> int:
     start = perf_counter()
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, resource.RLIM_INFINITY))  # a failure, not the machine's end
     with tempfile.TemporaryDirectory() as folder:
         found, failures = fuzz(
             range(int(first), int(first) + int(cases)), Path(folder), lambda text: print(text, flush=True)

@@ -321,7 +321,7 @@ import tallybayes
 from tallybayes import families, storage
 
 path, dice = sys.argv[1], random.Random(0)
-models = [tallybayes.tally(np.full((2, 40_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
+models = [tallybayes.tally(np.full((2, 10_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
 storage.write(models[0], path)
 found = []
 for _ in range(200):
@@ -473,3 +473,15 @@ def test_a_file_that_claims_another_type_of_labels_is_refused(
     good: tuple[dict[str, Any], bytes], tmp_path: Path, kind: str
 ) -> None:
     refused(changed(good, lambda model: model["provenance"].update(labels=kind)), tmp_path, "labels")
+
+
+def test_half_a_character_in_a_name_is_an_error_that_says_so(tmp_path):
+    from tallybayes import NaiveBayes
+    from tallybayes.errors import SettingError
+
+    rows = {"\ud800": ["a", "b"] * 20, "\ud800x": [1.0, 2.0, 3.0, 4.0] * 10}
+    model = NaiveBayes(kind={"\ud800": "text"}).fit(rows, ["n", "y"] * 20)
+    with pytest.raises(SettingError, match="half a character"):
+        model.save(tmp_path / "m.tally")
+    assert not list(tmp_path.iterdir())
+    model.report(tmp_path / "r.html")

@@ -15,7 +15,8 @@ from tallybayes.cli.screen import Screen
 from tallybayes.core.model import Model
 from tallybayes.core.settings import Settings
 from tallybayes.data.datasets import tennis
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.tallies import tally
 from tallybayes.errors import DataError, SettingError
 from tallybayes.families import Categorical

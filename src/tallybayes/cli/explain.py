@@ -14,10 +14,13 @@ from rich.text import Text
 from tallybayes.cli.drawing import waterfall
 from tallybayes.cli.screen import Screen, console, label_of, notes, opened, print_json, read_model, value_of
 from tallybayes.core.model import Model
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.known import as_learned, with_retyping
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, nearest
 from tallybayes.inspection.explain import FAINT, LEGEND, Step, explain, steps
+
+NARROWEST = 24  # characters to which the names of a calculation are folded
 
 
 def run(options: argparse.Namespace) -> None:
@@ -30,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     values = row.table.row(0)
     against = None if options.against is None else label_of(model.schema.classes, options.against)
     with notes(options):
-        found = explain(model, row, values, against)
+        found = explain(model, row, values, against, options.interval)
         worked = steps(model, row, values) if options.work else ()
     if options.json:
         calculation = [{"what": s.what, "factors": s.factors, "logs": s.logs} for s in worked]
@@ -93,12 +96,16 @@ def _marked(pieces: Sequence[tuple[str, float]], screen: Screen) -> None:
 def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], screen: Screen) -> None:
     classes = [str(label) for label in model.schema.classes]
     grid = Grid("factor", *classes, box=box.SIMPLE_HEAD)
-    grid.columns[0].no_wrap = True
+    for column in grid.columns[1:]:
+        column.no_wrap = True
     for i, step in enumerate(worked):
         grid.add_row(("" if i == 0 else "× ") + step.what, *step.factors)
     grid.add_section()
     for i, step in enumerate(worked):
-        grid.add_row(("log " if i == 0 else "+ log ") + step.what, *(f"{log:.4f}" for log in step.logs))
+        grid.add_row(
+            ("log " if i == 0 else "+ log ") + step.what.replace(" × c(", " + log c("),
+            *(f"{log:.4f}" for log in step.logs),
+        )
     grid.add_section()
     joint = [
         math.fsum(logs) if -math.inf not in logs else -math.inf for logs in zip(*(s.logs for s in worked), strict=True)
@@ -115,7 +122,9 @@ def _by_hand(model: Model, worked: Sequence[Step], posterior: dict[Any, float], 
         grid.add_row(how, *(f"{p:.4f}" for p in posterior.values()))
     screen.soft_wrap = False
     whole = screen.measure(grid, options=screen.options.update(max_width=100_000)).maximum
-    screen.width = max(screen.width, whole)  # a wrapped line is better than a truncated number
+    names = max(len(step.what) + len("+ log ") for step in worked)
+    # Names are folded where there is little room, but a wrapped line is better than a truncated number.
+    screen.width = max(screen.width, whole - max(names - NARROWEST, 0))
     screen.print(grid)
     used = set().union(*(step.letters for step in worked))
     for letter, meaning in LEGEND.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tallybayes import export
+from tallybayes.cli.codes import reason_codes
 from tallybayes.cli.screen import note, read_model
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
@@ -28,7 +29,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _text(model: Model, options: argparse.Namespace) -> str:
+    codes = reason_codes(model, options)
     if options.command == "sql":
+        if options.contributions and codes is None:
+            raise SettingError("--contributions are those of reason codes: say how many with --reasons N")
         chosen = (options.table, options.dialect, not options.no_proba, options.keep or None, options.coverage)
-        return export.to_sql(model, *chosen)
-    return f"{export.to_json(model, indent=1)}\n" if options.to == "json" else export.to_python(model)
+        return export.to_sql(model, *chosen, codes, options.contributions)
+    if options.to == "json":
+        return f"{export.to_json(model, 1, codes)}\n"
+    return export.to_python(model, reasons=codes)

@@ -22,7 +22,7 @@ MOST_ALIKE = {"dependent": 1, "identifier": 2, "leak": 2, "like names": 2}  # wa
 MOST_COLUMNS = 9
 MOST_LEFT_OUT = 5
 LEAST = 5e-4  # nats that are shown as a figure
-FIGURES = 20  # characters of importance and weight
+FIGURES = 21  # characters of importance, weight and its mark
 
 
 def print_overview(found: Overview, screen: Screen) -> None:
@@ -33,10 +33,9 @@ def print_overview(found: Overview, screen: Screen) -> None:
         screen.print(Text(line, style="bold"))
     screen.print()
     shown = _strongest(found.warnings)
-    for concern in shown:
-        _wrapped("warning: ", str(concern), width, screen, "bold red")
+    print_warnings(shown, screen)
     if len(shown) < len(found.warnings):
-        screen.print(f"{plural(len(found.warnings) - len(shown), 'more warning')}: see --verbose")
+        screen.print(f"{_more(shown, found.warnings)}: see --verbose")
     if found.warnings:
         screen.print()
     print_columns(found.columns, screen, MOST_COLUMNS)
@@ -56,6 +55,20 @@ def _strongest(warnings: Sequence[Concern]) -> list[Concern]:
     return kept[:MOST_WARNINGS]
 
 
+def _more(shown: Sequence[Concern], found: Sequence[Concern]) -> str:
+    """What the warnings that are not shown are about."""
+    hidden = [concern.kind for concern in found if concern not in shown]
+    if set(hidden) == {"dependent"}:
+        return f"{plural(len(hidden), 'more pair')} of redundant columns"
+    return plural(len(hidden), "more warning")
+
+
+def print_warnings(warnings: Sequence[Concern], screen: Screen) -> None:
+    """Print warnings, each as a paragraph."""
+    for concern in warnings:
+        _wrapped("warning: ", str(concern), min(screen.width, WIDEST), screen, "bold red")
+
+
 def print_columns(columns: Sequence[Used], screen: Screen, most: int) -> None:
     """Print columns by importance, each with a bar and its weight, and how many more there are."""
     says = [used for used in columns if used.importance >= LEAST]
@@ -63,9 +76,10 @@ def print_columns(columns: Sequence[Used], screen: Screen, most: int) -> None:
     if says:
         _print_bars(says, screen, most)
     if silent and says:
-        named = few_of(silent) if len(silent) > 1 else silent[0]
-        screen.print(f"{named} sa{'ys' if len(silent) == 1 else 'y'} next to nothing")
-    elif silent:
+        named, one = (few_of(silent), False) if len(silent) > 1 else (silent[0], True)
+        sentence = f"{named} {'says' if one else 'say'} next to nothing by {'itself' if one else 'themselves'}"
+        screen.print("\n".join(textwrap.wrap(sentence, min(screen.width, WIDEST))))
+    elif not says:
         screen.print("no column says anything about the class")
 
 
@@ -78,12 +92,13 @@ def _print_bars(columns: Sequence[Used], screen: Screen, most: int) -> None:
         drawn = bar(0.0, room * used.importance / largest) if used.importance else ""
         line = Text(f"{short(used.title, wide):{wide}} ")
         line.append(f"{drawn:{room}}", style="blue")
-        line.append(f" {used.importance:8.3f} {used.weight:8.2f}")
+        line.append(f" {used.importance:8.3f} {used.weight:8.2f}{'*' if used.is_corrected else ''}")
         screen.print(line)
     rest = columns[most:]
     if rest:
-        together = sum(used.importance for used in rest)
-        screen.print(f"and {plural(len(rest), 'other')} of {together:.3f} together")
+        screen.print(f"and {len(rest)} more, {sum(used.importance for used in rest):.3f} together")
+    if any(used.is_corrected for used in shown):
+        screen.print(Text("* and a correction learned from rows", style="dim"))
 
 
 def left_out(gone: Sequence[LeftOut], most: int) -> str:

@@ -6,7 +6,9 @@ import argparse
 import os
 from collections.abc import Callable
 
+import tallybayes.cli.ledger_parser as ledger_parser
 import tallybayes.cli.mail_parser as mail_parser
+import tallybayes.cli.review_parser as review
 from tallybayes import __version__
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
@@ -79,23 +81,7 @@ def _data(parser: argparse.ArgumentParser) -> None:
         metavar="DATA",
         help="CSV, TSV, Parquet, JSON lines, Arrow or a spreadsheet; a file, a 'pattern*', or - for stdin",
     )
-    _reading(parser)
-
-
-def _reading(parser: argparse.ArgumentParser) -> None:
-    """How the text of a file is read."""
-    parser.add_argument(
-        "--missing-value", action="append", default=[], metavar="WORD", help="a word for a missing value in a CSV"
-    )
-    parser.add_argument(
-        "--missing-values",
-        action="append",
-        default=[],
-        metavar="LIST",
-        help="several, separated by commas: '?,n/a,999'",
-    )
-    parser.add_argument("--encoding", metavar="NAME", help="of a CSV: utf-8, windows-1252, utf-16, … (recognised)")
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="between the fields of a CSV (that of its header)")
+    review.reading(parser)
 
 
 def _labels(parser: argparse.ArgumentParser, required: bool = False) -> None:
@@ -123,7 +109,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to ignore")
     parser.add_argument("--decimal", choices=[".", ","], help="the decimal mark, where the numbers leave a doubt")
     parser.add_argument("--dates", choices=["dmy", "mdy"], help="day or month first, where no date decides")
-    kinds = "numeric, category, boolean, count, text, date, epoch, ignored, or levels in order: low<medium<high"
+    kinds = "numeric, category, boolean, count, text, tags, date, epoch, ignored, or levels in order: low<medium<high"
     parser.add_argument("--kind", action="append", type=pair, default=[], metavar="COLUMN=KIND", help=kinds)
     parser.add_argument(
         "--family", action="append", type=pair, default=[], metavar="COLUMN=FAMILY", help="the distribution of a column"
@@ -139,6 +125,7 @@ def _train(parser: argparse.ArgumentParser) -> None:
         "--classical", action="store_true", help="the textbook model: Gaussian, pseudocount 1, no weights, no pairs"
     )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most so many pairs of columns; 0 for none")
+    review.tables(parser)
     parser.add_argument(
         "--class-weight", metavar="balanced or label=w,…", help="how many times the rows of a class count (once)"
     )
@@ -173,15 +160,9 @@ def _predict(parser: argparse.ArgumentParser) -> None:
         "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
     )
     parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
-    _coverage(parser, "add a column 'set'")
+    review.coverage(parser, "add a column 'set'")
+    review.reasons(parser)
     _printing(parser, json=False)
-
-
-def _coverage(parser: argparse.ArgumentParser, how: str) -> None:
-    parser.add_argument(
-        "--coverage", type=float, metavar="SHARE",
-        help=f"{how}: the classes that cannot be ruled out; this share of the sets (such as 0.9) holds the right one",
-    )  # fmt: skip
 
 
 @command(
@@ -199,6 +180,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
         help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
     )  # fmt: skip
     how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
+    review.by(parser)
     _printing(parser)
 
 
@@ -212,9 +194,14 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="DATA or COLUMN=VALUE", help="a file, or the values of the row")
     parser.add_argument("--row", type=int, metavar="N", help="the row of the file, counted from 1")
     parser.add_argument("--against", metavar="LABEL", help="the class to compare with (default: the next likeliest)")
+    parser.add_argument("--interval", type=float, metavar="LEVEL", help="show intervals, such as 0.9 for 90 per cent")
     parser.add_argument("--work", action="store_true", help="show the calculation step by step")
     parser.add_argument("--plot", action="store_true", help="draw the evidence as a waterfall chart")
     _printing(parser)
+
+
+for _name, (*_about, _fill) in review.COMMANDS.items():
+    command(_name, *_about)(_fill)
 
 
 @command(
@@ -280,9 +267,9 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--data", metavar="DATA", help="labelled rows, to evaluate the model and to draw histograms")
     parser.add_argument("--test", action="store_true", help="the data are test rows, not the training data")
-    _reading(parser)
+    review.reading(parser)
     _labels(parser)
-    parser.add_argument("--title", help="title of the page")
+    review.sections(parser)
     parser.add_argument("-o", "--output", default="report.html", metavar="HTML", help="the file to write (report.html)")
     _printing(parser)
 
@@ -296,6 +283,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; others need a token (127.0.0.1)")
     parser.add_argument("--port", type=port, default=8000, help="port to listen on (8000)")
     parser.add_argument("--learn", action="store_true", help="allow update and unlearn; needs a token")
+    parser.add_argument("--drift", action="store_true", help="count rows of predictions for GET /models/…/drift")
     parser.add_argument(
         "--token-file", metavar="FILE", help="a file with the token (or the environment's TALLYBAYES_TOKEN)"
     )
@@ -326,13 +314,13 @@ def _sample(parser: argparse.ArgumentParser) -> None:
 def _sql(parser: argparse.ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--table", default="rows", metavar="NAME", help="the table to be scored (rows)")
-    dialects = ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
-    parser.add_argument("--dialect", choices=dialects, default="duckdb", help="dialect of the database (duckdb)")
+    parser.add_argument("--dialect", choices=review.DIALECTS, default="duckdb", help="dialect of the database (duckdb)")
     parser.add_argument(
         "--keep", action="append", default=[], metavar="COLUMN", help="a column to keep in the result, such as a key"
     )
     parser.add_argument("--no-proba", action="store_true", help="the prediction without the probabilities")
-    _coverage(parser, "add a column 'set_LABEL' for each class, 1 where it is in the prediction set")
+    review.coverage(parser, "add a column 'set_LABEL' for each class, 1 where it is in the prediction set")
+    review.reasons(parser, contributions=True)
     _written(parser)
 
 
@@ -346,6 +334,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing-text", default="", metavar="TEXT", help="the text that stands for a missing value in ONNX ('')"
     )
+    review.reasons(parser)
     _written(parser)
 
 
@@ -363,6 +352,14 @@ def _safe_csv(parser: argparse.ArgumentParser) -> None:
 def _written(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the file to write (-)")
     _printing(parser, json=False)
+
+
+@command(
+    "ledger", "ledger", "a store of tallies by period and key, and the model of any slice of it",
+    "tallybayes ledger add shop.ledger may.csv --period 2026-05 --key north; each command has a --help of its own",
+)  # fmt: skip
+def _ledger(parser: argparse.ArgumentParser) -> None:
+    ledger_parser.fill(parser)
 
 
 @command(

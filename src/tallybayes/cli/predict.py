@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tallybayes.cli.codes import reason_codes
 from tallybayes.cli.screen import label_of, note, notes, opened, progress, read_model, rows_of
 from tallybayes.core.schema import plural
 from tallybayes.errors import SettingError
@@ -19,6 +20,7 @@ def run(options: argparse.Namespace) -> None:
         top=options.top,
         reasons=options.explain,
         coverage=options.coverage,
+        codes=reason_codes(model, options),
         **_thresholds(model, options.threshold),
     )
     with notes(options), opened(options.data, options) as file:

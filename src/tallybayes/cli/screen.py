@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -137,10 +137,12 @@ def known_source(
     return FileSource(file, Scan(target, options.weight, options.unlabelled, report))
 
 
-def evaluation_rows(file: File, model: Model, options: argparse.Namespace, most: int) -> tuple[TableBatch, int]:
+def evaluation_rows(
+    file: File, model: Model, options: argparse.Namespace, most: int, also: Sequence[str] = ()
+) -> tuple[TableBatch, int]:
     """Labelled rows of a file to evaluate a model on, at most so many, sampled by content; and how many there are."""
     source = known_source(file, model, options)
-    rows = source.known_rows(model.schema, model.tally.places, most)
+    rows = source.known_rows(model.schema, model.tally.places, most, also)
     if rows.n_rows < source.facts.n_rows:
         note(f"evaluated on {rows.n_rows:,} of the {source.facts.n_rows:,} rows, sampled at random", options)
     return rows, source.facts.n_rows
@@ -150,7 +152,7 @@ def value_of(column: Column, text: str) -> Any:
     """A typed value as the column stores it: text, a number, a level, or missing."""
     if text == "":
         return None
-    if column.kind in ("text", "date") or column.is_read_from_text:
+    if column.kind in ("text", "tags", "date") or column.is_read_from_text:
         return text
     if column.levels is None:
         try:

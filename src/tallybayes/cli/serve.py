@@ -29,6 +29,7 @@ def run(options: argparse.Namespace) -> None:
         max_bytes=options.max_bytes,
         max_rows=options.max_rows,
         safe_csv=options.safe_csv,
+        drift=options.drift,
     )
     import uvicorn
 

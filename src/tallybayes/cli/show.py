@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import textwrap
 from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.glance import print_columns
+from tallybayes.cli.glance import WIDEST, print_columns, print_warnings
 from tallybayes.cli.screen import Screen, console, print_json, read_model
 from tallybayes.core.model import Model
 from tallybayes.core.schema import NumberedColumns, amount, plural
@@ -36,8 +37,10 @@ def run(options: argparse.Namespace) -> None:
     for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:
         screen.print(f"{label!s:20} {amount(weight):>14} {p:8.4f}")
     screen.print()
-    for name, setting in settings_of(model).items():
-        screen.print(f"{name:20} {setting}")
+    settings = settings_of(model)
+    wide = max(map(len, settings))
+    for name, setting in settings.items():
+        _print_wrapped(f"{name:{wide}}  ", setting, screen)
     evaluation, chosen = model.provenance.evaluation, model.provenance.options
     if evaluation is not None:
         screen.print("", *evaluation.lines(model.provenance.rows), sep="\n")
@@ -52,12 +55,18 @@ def _print_glance(model: Model, screen: Screen) -> None:
     """The verdict, the warnings and the columns by importance."""
     found = overview(model)
     if found.verdict is not None:
-        screen.print(found.verdict.text)
-    for concern in found.warnings:
-        screen.print(f"warning: {concern}")
+        screen.print("\n".join(textwrap.wrap(found.verdict.text, min(screen.width, WIDEST))))
+    print_warnings(found.warnings, screen)
     screen.print()
     print_columns(found.columns, screen, MOST)
     screen.print()
+
+
+def _print_wrapped(head: str, text: str, screen: Screen) -> None:
+    """Print a line; on a terminal what does not fit goes on below its beginning."""
+    width = screen.width if screen.is_terminal else 10_000
+    lines = textwrap.wrap(text, max(width - len(head), 30), break_long_words=False) or [""]
+    screen.print(head + f"\n{' ' * len(head)}".join(lines))
 
 
 def _schema(model: Model) -> str:

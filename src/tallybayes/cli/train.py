@@ -33,6 +33,7 @@ from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import leave_one_out
 from tallybayes.inspection.explain import class_profiles
 from tallybayes.inspection.overview import overview
+from tallybayes.inspection.readability import Readability
 from tallybayes.learning.learn import learn, sample_of
 from tallybayes.learning.options import Options, check_values
 
@@ -50,13 +51,17 @@ def run(options: argparse.Namespace) -> None:
             asked.report("evaluating")
             evaluation = None if options.no_evaluation else _evaluation(model, source)
             found = overview(model, every_nth(sample_of(model, source), COMPARED), evaluation=evaluation)
+            cost = _cost_of_reading(source, asked, evaluation)
         if options.output is not None:
             storage.write(model, options.output, storage.Saved("NaiveBayes", asked.given, {}))
     with beside(options):
         if options.json:
-            print_json(_record(model, source, evaluation, options) | found.as_dict())
+            record = _record(model, source, evaluation, options) | found.as_dict()
+            print_json(record | ({} if cost is None else {"readable": cost.as_dict()}))
             return
         print_overview(found if evaluation or not options.no_evaluation else replace(found, verdict=None), console())
+        if cost is not None:
+            console().print("", str(cost), sep="\n")
         if options.verbose:
             console().print()
             _details(model, source, evaluation, options)
@@ -78,6 +83,9 @@ def _options(options: argparse.Namespace) -> Options:
         calibration=options.calibration,
         classical=options.classical,
         max_pairs=options.max_pairs,
+        max_bins=options.max_bins,
+        monotone=_directions(options.monotone),
+        readable=options.readable,
         unlabelled=options.unlabelled,
         decimal=options.decimal,
         dates=options.dates,
@@ -85,6 +93,27 @@ def _options(options: argparse.Namespace) -> Options:
     )
     check_values(vars(asked))
     return asked
+
+
+def _cost_of_reading(source: Source, asked: Options, evaluation: Evaluation | None) -> Readability | None:
+    """What a model that can be read costs, beside one without that limit, where one was asked for."""
+    if not asked.readable or evaluation is None:
+        return None
+    asked.report("learning without the limit, for comparison")
+    free = learn(source, options=replace(asked, readable=False, max_bins=None, monotone={}, progress=None))
+    return Readability(evaluation, _evaluation(free, source))
+
+
+def _directions(texts: list[str]) -> dict[str, Any]:
+    """COLUMN=+1, COLUMN=-1 or COLUMN=auto."""
+    known: dict[str, Any] = {"+1": 1, "1": 1, "-1": -1, "auto": "auto"}
+    found = {}
+    for text in texts:
+        name, _, direction = text.rpartition("=")
+        if not name or direction.strip() not in known:
+            raise SettingError(f"--monotone must be COLUMN=+1, COLUMN=-1 or COLUMN=auto, not {text!r}")
+        found[name.strip()] = known[direction.strip()]
+    return found
 
 
 def _evaluation(model: Model, source: Source) -> Evaluation:

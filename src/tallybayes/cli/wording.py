@@ -3,36 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
+import shlex
+from typing import Any
 
 OTHERS = {"sample_weight": "weight", "y": "target"}  # parameters whose option has another name
+OF_TRAIN = ("classical", "kind", "drop", "family", "missing_values", "decimal", "dates", "encoding", "readable")
+ATTRIBUTES = {"schema_": "show"}  # what Python calls an attribute, and the command that prints it
+VALUE = r"""\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]+|…"""
 
 
 def in_options(message: str, options: argparse.Namespace) -> str:
-    """A message with the options of the command in the place of parameters.
+    """A message with the options of the command in the place of parameters; those of another command are named with it.
 
     Examples
     --------
-    >>> train = argparse.Namespace(alpha=None, drop=[], unlabelled="error", max_pairs=None)
+    >>> train = argparse.Namespace(alpha=None, drop=[], kind=[], unlabelled="error", max_pairs=None)
     >>> in_options("The 'max_pairs' parameter of NaiveBayes must be a whole number", train)
     '--max-pairs must be a whole number'
     >>> in_options("leave such rows out (unlabelled='ignore')", train)
     'leave such rows out (--unlabelled ignore)'
     >>> in_options("drop names the column 'x'", train)
     "--drop names the column 'x'"
+    >>> in_options("kind={'a b': 'category'} keeps it, drop=['x'] does not", train)
+    "--kind 'a b=category' keeps it, --drop x does not"
+    >>> in_options("learn it with kind={'zip': 'category'}", argparse.Namespace())
+    'learn it with train --kind zip=category'
     """
 
     def option(name: str) -> str | None:
         known = OTHERS.get(name, name)
-        return f"--{known.replace('_', '-')}" if hasattr(options, known) else None
+        spelled = f"--{known.replace('_', '-')}"
+        if hasattr(options, known):
+            return spelled
+        return f"train {spelled}" if known in OF_TRAIN else None
 
     def parameter(found: re.Match[str]) -> str:
         return option(found[1]) or found[0]
 
     def keyword(found: re.Match[str]) -> str:
         name = option(found[1])
-        return found[0] if name is None else name if found[2] == "True" else f"{name} {found[2].strip(chr(39))}"
+        return found[0] if name is None else f"{name} {_typed(found[2])}".rstrip()
 
     message = re.sub(r"[Tt]he '(\w+)' parameter of \w+", parameter, message)
-    message = re.sub(r"(?<![\w-])(\w+)=('[^']*'|[\w.]+)(?!\w)", keyword, message)
+    message = re.sub(rf"(?<![\w-])(\w+)=({VALUE})(?!\w)", keyword, message)
+    for name, command in ATTRIBUTES.items():
+        message = re.sub(rf"\b{name}(?=\W|$)", f"tallybayes {command}", message)
     return re.sub(r"^(\w+)(?= (?:names|of column|of the class|must be)\b)", parameter, message)
+
+
+def _typed(value: str) -> str:
+    """The value of a parameter as it is typed in a shell."""
+    try:
+        parsed: Any = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        parsed = value
+    if parsed is True:
+        return ""
+    if isinstance(parsed, dict):
+        parsed = [f"{name}={'<'.join(given) if isinstance(given, list) else given}" for name, given in parsed.items()]
+    if isinstance(parsed, list):
+        return shlex.quote(",".join(map(str, parsed)))
+    return shlex.quote(str(parsed)) if isinstance(parsed, str) and parsed != value else value.strip("'")

@@ -265,6 +265,13 @@ def every_nth(rows: SomeRows, most: int) -> SomeRows:
     return rows if step == 1 else rows.take(np.arange(0, rows.n_rows, step))
 
 
+class PlainCells(NamedTuple):
+    """Rows as a plan reads them, see `core.plan`."""
+
+    numbers: Array  # (n, numbers of the plan); NaN for a missing value
+    levels: NDArray[np.int32]  # (n, levels of the plan)
+
+
 class Encoded(NamedTuple):
     """The matrix of one block and the positions of its columns in the schema."""
 
@@ -280,6 +287,7 @@ class Batch:
     blocks: Mapping[str, Encoded]
     n_rows: int
     labels: Labels | None = None
+    cells: PlainCells | None = None  # of rows that a plan reads: what its tables are looked up by
 
     @property
     def most_rows(self) -> None:

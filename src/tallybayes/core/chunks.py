@@ -16,15 +16,25 @@ from tallybayes.errors import ForbiddenRowWarning
 CHUNK = 8192  # rows scored at a time: their scores stay in the cache
 
 
-def by_chunks(batch: Rows, n_classes: int, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
-    """The results of all chunks, joined; warns of the rows that every class forbids, whose number comes with each."""
+def by_chunks(
+    batch: Rows,
+    n_classes: int,
+    n_jobs: int | None,
+    work: Callable[[Batch, int], tuple[Any, int]],
+    read: Callable[[int, int], Batch] | None = None,
+) -> Any:
+    """The results of all chunks, joined; warns of the rows that every class forbids, whose number comes with each.
+
+    ``read`` makes the chunks where the rows are not to be read as usual.
+    """
+    rows = batch.rows if read is None else read
     threads = threads_for(batch.size * n_classes, n_jobs)
     step = max(1, min(batch.most_rows or CHUNK, -(-batch.n_rows // threads)))
     if batch.n_rows <= step:
-        out, forbidden = work(batch.rows(0, batch.n_rows), 0)
+        out, forbidden = work(rows(0, batch.n_rows), 0)
     else:
         out, first, forbidden = None, 0, 0
-        for part, number in map_rows(lambda a, b: work(batch.rows(a, b), a), batch.n_rows, step, threads):
+        for part, number in map_rows(lambda a, b: work(rows(a, b), a), batch.n_rows, step, threads):
             if out is None:
                 out = np.empty((batch.n_rows, *part.shape[1:]), dtype=part.dtype)
             out[first : first + len(part)] = part

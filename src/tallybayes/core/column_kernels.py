@@ -121,6 +121,13 @@ def fine_edges(values: Array, n_bins: int, same: float) -> tuple[float, ...]:
     return tuple(_native.fine_edges(values, n_bins, same))
 
 
+def bin_codes(values: NDArray[Any], edges: Sequence[float]) -> tuple[NDArray[np.int32], int]:
+    """How many edges are not above each value (n,), −1 for NaN; and the first infinite value, or −1."""
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    codes = np.empty(len(numbers), dtype=np.int32)
+    return codes, int(_native.bin_codes(numbers, np.array(edges, dtype=np.float64), codes))
+
+
 def partitions(count: Array, n_levels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """The merged bin (cells,) of each fine bin, for counts (cells, K); see `families.binned`."""
     group = np.empty(len(count), dtype=np.int64)

@@ -26,7 +26,7 @@ class Texts:
         """The columns of text, by their blocks."""
         columns = self.tally.schema.columns
         first = ((name, block.columns[0]) for name, block in self.tally.blocks.items() if len(block.columns) == 1)
-        return {name: columns[p] for name, p in first if columns[p].kind == "text"}
+        return {name: columns[p] for name, p in first if columns[p].is_text}
 
     @cached_property
     def known(self) -> dict[str, NDArray[np.intp]]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.conformal import Conformity, SetFigures
 from tallybayes.core.equality import ByValue
 from tallybayes.core.listings import Listing, amount, as_html, as_text, short
+from tallybayes.core.notebook import folded, panel
 from tallybayes.core.ranking import Ranking
 from tallybayes.core.schema import Level, plural
 from tallybayes.errors import SettingError
@@ -244,7 +244,10 @@ class Evaluation(ByValue):
         return "\n\n".join([self._title(), *(as_text(listing) for listing in self._listings())])
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self._title())}</p>\n" + "\n".join(map(as_html, self._listings()))
+        figures, *others = map(as_html, self._listings())
+        names = ("by class", "confusion", "calibration")
+        rest = [folded(name, table) for name, table in zip(names, others[-3:], strict=False)]
+        return panel(self._title(), figures, *rest)
 
     def lines(self, rows: int | None = None) -> list[str]:
         """The most important figures for people; ``rows`` are those that the model has learned by now."""

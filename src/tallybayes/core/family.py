@@ -78,6 +78,13 @@ class Family(Protocol):
     def contributions(self, params: Any, x: Any) -> Array:
         """The same (n, K, d), column by column; the sum over the columns is `log_prob`."""
 
+    def variances(self, summary: Any, params: Any, x: Any, weights: Array) -> Array:
+        """Sampling variance (n, K, d) of the contributions with weights (d,) on them; of documents (n, K).
+
+        By the delta method on the counts, as if the classes had been counted apart.
+        """
+        raise NotAvailableError(f"{self.name} columns have no intervals")
+
     def leave_one_out(self, summary: Any, params: Any, x: Any, labels: Labels) -> Array:
         """`log_prob` (n, K) of each training row, the row itself left out of the summary."""
 

@@ -82,3 +82,21 @@ def column_constants(
     args = (np.ascontiguousarray(codes, dtype=np.int32), np.ascontiguousarray(weight), at, log_prior)
     _native.column_constants(np.ascontiguousarray(terms), *args, found, says)
     return found, says
+
+
+def stack_readings(
+    base: Terms, terms: Terms, weight: Array, centre: Array, at: Array, pull: float, tolerance: float
+) -> float:
+    """Change the weights ``at`` (V,) of readings to those of the least log loss plus ``pull``·Σ(at − centre)².
+
+    Return what that comes to.
+    ``base`` (K, n) are log odds of each class against a row's own, ``terms`` (V, K, n) what each reading adds to them.
+    """
+    return float(_native.stack_readings(base, terms, weight, centre, at, pull, tolerance))
+
+
+def score_losses(scores: Array, codes: NDArray[np.int32]) -> Array:
+    """−log P(y | x) of each row (n,) of scores (n, K)."""
+    found = np.empty(len(scores))
+    _native.score_losses(np.ascontiguousarray(scores), np.ascontiguousarray(codes, dtype=np.int32), found)
+    return found

@@ -35,9 +35,9 @@ def importance(model: Model, rows: Rows, learned: bool = False) -> dict[str, flo
     """
     if model.n_classes < 2 or rows.n_rows == 0:
         return dict.fromkeys(_names(model), 0.0)
-    few = every_nth(rows, max(1, min(MOST_ROWS, MOST_CELLS // max(model.n_classes * len(model.schema.columns), 1))))
+    few = every_nth(rows, _most_rows(model))
     part = few.rows(0, few.n_rows)
-    parts = left_out(model, part) if learned else model.contributions(part)
+    parts = _left_out(model, part) if learned else model.contributions(part)
     weight = np.ones(part.n_rows) if part.labels is None else part.labels.weight
     return _means(model, np.clip(parts, -LARGEST, LARGEST), weight)
 
@@ -53,7 +53,7 @@ def expected_importance(model: Model) -> dict[str, float]:
     if model.n_classes < 2 or not model.tally.class_weight.any():
         return dict.fromkeys(_names(model), 0.0)
     plain = model.generative
-    n_rows = FEW_ROWS if plain.texts else MOST_ROWS
+    n_rows = min(FEW_ROWS if plain.texts else MOST_ROWS, _most_rows(plain))  # a drawn row has a value in each column
     drawn, codes = plain.sample(n_rows, np.random.default_rng(0))
     blocks = {name: Encoded(plain.tally.blocks[name].columns, _as_read(x)) for name, x in drawn.items()}
     found = importance(plain, Batch(plain.schema, blocks, len(codes)))
@@ -65,23 +65,34 @@ def expected_importance(model: Model) -> dict[str, float]:
     return found
 
 
-def left_out(model: Model, part: Batch) -> Array:
-    """Contributions (n, K, D) of training rows, weighted and corrected, each by the counts of all the others."""
+def _left_out(model: Model, part: Batch) -> Array:
+    """Contributions (n, K, D) of training rows, weighted and corrected, each by the counts of all the others.
+
+    They are against the row's own class, which makes no difference to the log odds of two classes.
+    """
     assert part.labels is not None
-    labels = weighted_labels(part.labels, model.provenance.class_weight, model.schema)
-    parts = model.left_out.contributions(replace(part, labels=labels)) * model.column_weights
-    own_words = {} if model.settings.weights is None else model.settings.weights.words
-    for name in (each for each, text in model.texts.items() if text.name in own_words):
+    labelled = replace(part, labels=weighted_labels(part.labels, model.provenance.class_weight, model.schema))
+    parts = np.zeros((part.n_rows, model.n_classes, len(model.schema.columns)), dtype=np.float32)
+    given = {} if model.settings.weights is None else model.settings.weights.words
+    own_words = [name for name, text in model.texts.items() if text.name in given]
+    labelled = replace(labelled, blocks={name: x for name, x in part.blocks.items() if name not in own_words})
+    with np.errstate(invalid="ignore"):
+        model.left_out.each_column(labelled, parts, {p: p for x in labelled.blocks.values() for p in x.columns})
+    if np.isfinite(parts).all():
+        weighted = np.asarray(parts * model.column_weights, dtype=np.float64)
+    else:  # what is impossible for a class may be so for the row's own
+        weighted = model.left_out.contributions(labelled) * model.column_weights
+    for name in own_words:
         only = replace(part, blocks={name: part.blocks[name]})
         (at,) = part.blocks[name].columns
-        parts[:, :, at] = model.contributions(only)[:, :, at]  # a weight for each word is in its scores alone
-    return parts + corrections(model, part)
+        weighted[:, :, at] = model.contributions(only)[:, :, at]  # a weight for each word is in its scores alone
+    return weighted + corrections(model, part)
 
 
 def corrections(model: Model, part: Batch) -> Array:
     """The offsets (n, K, D) that are in the contributions of rows."""
     parts = np.zeros((part.n_rows, model.n_classes, len(model.schema.columns)))
-    for name, lookup in model.offsets.items():
+    for name, lookup in ((each, of) for each, of in model.offsets.items() if each in part.blocks):
         columns = list(part.blocks[name].columns)
         parts[:, :, columns] = lookup.added(parts[:, :, columns], model.words.of_known(name, part.blocks[name].x))
     return parts
@@ -99,6 +110,11 @@ def _means(model: Model, parts: Array, weight: Array) -> dict[str, float]:
 def _as_read(x: Matrix) -> Matrix:
     """Drawn bags of words as documents, which one column holds."""
     return Documents(x.data, x.column, x.start, x.n_columns) if type(x) is Csr else x
+
+
+def _most_rows(model: Model) -> int:
+    """The rows that are scored: fewer where each has much evidence."""
+    return max(1, min(MOST_ROWS, MOST_CELLS // max(model.n_classes * len(model.schema.columns), 1)))
 
 
 def _names(model: Model) -> list[str]:

@@ -270,44 +270,17 @@ def rivals_without(x: Csr, labels: Labels, count: Array, alpha: Array, *totals: 
     return out
 
 
-def word_loss(
-    terms: NDArray[np.float32],
-    x: Csr,
-    base: Array,
-    labels: Labels,
-    rows: tuple[int, int],
-    weight: Array,
-    posterior: Array,
-    curvature: Array | None = None,
-) -> tuple[float, Array]:
-    """Log loss of some documents whose words have the scores ``terms`` (nnz, K) and these weights, and its slope (V,).
-
-    ``posterior`` (n, K) becomes the slope along ``base`` (n, K), the score apart from the words; the second derivatives
-    are added to ``curvature`` (V,). Documents without weight are passed over.
-    """
-    slope, none = np.zeros(len(weight)), np.empty(0)
-    args = labels.codes, labels.weight, *rows, weight, slope, none if curvature is None else curvature, posterior
-    return float(_native.word_loss(terms, x.column, x.start, base, *args)), slope
-
-
 def rival_words(
-    x: Csr, labels: Labels, count: Array, totals: tuple[Array, Array], alpha: Array, heaviest: float, dtype: Any
-) -> tuple[NDArray[Any], bool]:
+    x: Csr, labels: Labels, count: Array, totals: tuple[Array, Array], alpha: Array, heaviest: float
+) -> tuple[Array, bool]:
     """Leave-one-out evidence (nnz, K) of words by what other classes have of them, from counts (V, K) and their totals.
 
     Also whether some document has more than its class.
     """
-    terms = np.empty((len(x.data), count.shape[1]), dtype=dtype)
+    terms = np.empty((len(x.data), count.shape[1]))
     start, word = np.asarray(x.start, dtype=np.int64), np.asarray(x.column, dtype=np.int32)
     args = labels.codes, labels.weight, start, word, np.asarray(x.data, dtype=np.float64), terms
     return terms, bool(_native.rival_words(count, *totals, alpha, float(alpha.sum()), heaviest, *args))
-
-
-def word_scores(terms: NDArray[np.float32], x: Csr, base: Array, weight: Array) -> Array:
-    """Scores (n, K) of documents whose words have the scores ``terms`` (nnz, K) and these weights."""
-    scores = np.empty_like(base)
-    _native.word_scores(terms, x.column, x.start, base, weight, scores)
-    return scores
 
 
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
+from tallybayes.core.notebook import grid
 from tallybayes.core.schema import Level
 
 
@@ -38,9 +38,4 @@ def as_text(listing: Listing) -> str:
 
 def as_html(listing: Listing) -> str:
     """The table as an HTML element."""
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "\n".join(row("td", line) for line in listing.lines)
-    return f"<table>\n<thead>{row('th', listing.header)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return grid(listing.header, listing.lines)

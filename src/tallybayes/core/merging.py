@@ -15,7 +15,7 @@ from tallybayes.errors import LabelWarning, SettingError
 
 APART = (
     "the two models were fitted apart and read their columns differently, so their counts do not add up; count the "
-    "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True (train --classical)"
+    "second table as the first was: first.blank().partial_fit(…), or fit both with classical=True"
 )
 
 

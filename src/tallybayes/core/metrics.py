@@ -90,22 +90,20 @@ def score(
     rows, predicted = np.arange(len(codes)), log_posterior.argmax(axis=1)
     own = np.clip(log_posterior[rows, codes], math.log(EPS), math.log1p(-EPS))
     error = np.exp(log_posterior)
-    confidence = error[rows, predicted]
+    hit, confidence = predicted == codes, error[rows, predicted]
     found = Conformity.of(np.minimum(error[rows, codes], 1.0), codes, weight, n_classes)
     sets = SetFigures.of(error, codes, weight, conformity or found, conformity is None)
-    ranked, cost, fixed = rankings(error, codes, weight), None, 0.0
-    if costs is not None:
-        cost, fixed = _cost(error, codes, weight, costs)
+    ranked = rankings(error, codes, weight)
+    cost, fixed = (None, 0.0) if costs is None else _cost(error, codes, weight, costs)
     error[rows, codes] -= 1.0
-    n = float(weight.sum()) ** 2 / float((weight**2).sum())  # how many rows of equal weight tell as much (Kish 1965)
+    n = float(weight.sum()) ** 2 / float((weight**2).sum())  # how many rows of equal weight count as much (Kish 1965)
     n_guess = max(len(np.unique(codes)), 2)  # classes to guess from
-    hit = predicted == codes
     confusion, margins = _confusion(codes, predicted, weight, n_classes)
     return Evaluation(
         method,
         tuple(classes),
         len(codes),
-        _wilson(float(weight @ hit) / float(weight.sum()), n),
+        wilson(float(weight @ hit) / float(weight.sum()), n),
         _mean(-own, weight, n, math.log(n_guess)),
         _mean((error**2).sum(axis=1), weight, n, 1.0 - 1.0 / n_guess),
         confusion,
@@ -155,9 +153,9 @@ def _check(log_posterior: Array, codes: NDArray[Any], n_classes: int, weight: Ar
         raise DataError(f"class codes must be between 0 and {n_classes - 1}; unlabelled rows cannot be evaluated")
 
 
-def _wilson(p: float, n: float) -> Interval:
+def wilson(p: float, n: float) -> Interval:
     """A proportion of so many rows with Wilson's score interval (1927), which behaves near 0 and 1."""
-    z2 = Z**2 / n
+    p, z2 = min(max(p, 0.0), 1.0), Z**2 / n  # a sum of weights may be a rounding error more than all of them
     centre, half = (p + z2 / 2) / (1 + z2), math.sqrt(p * (1 - p) * z2 + z2**2 / 4) / (1 + z2)
     return Interval(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)))
 

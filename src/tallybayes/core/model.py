@@ -22,7 +22,9 @@ from tallybayes.core.family import log_total
 from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
+from tallybayes.core.notebook import model_panel
 from tallybayes.core.offsets import Lookup, check_offsets, lookups, offsets_within
+from tallybayes.core.plan import Plan
 from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.settings import Prior, Settings
@@ -55,6 +57,10 @@ class Model(ByValue):
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self.settings.families)}; {self.tally})"
+
+    def _repr_html_(self) -> str:
+        weights = dict(zip(self.schema.names, self.column_weights.tolist(), strict=True))
+        return model_panel("Model", self.tally, self.log_prior, self.provenance.importance, weights)
 
     def __reduce__(self) -> tuple[type[Model], tuple[Settings, Tally, Provenance]]:
         return Model, (self.settings, self.tally, self.provenance)  # parameters are estimated again elsewhere
@@ -97,6 +103,11 @@ class Model(ByValue):
     def offsets(self) -> dict[str, Lookup]:
         """The offsets of each block that has some."""
         return lookups(self.settings.offsets, self.tally, self.settings.families)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How tables are looked up by plain columns; None where no block has tables."""
+        return Plan.of(self.tally, self.settings.families, self.scoring, self.offsets)
 
     def weight_of(self, block: str) -> Array:
         """Weight (d,) of the evidence of each column of a block; of a text whose words have their own, those (V,)."""
@@ -231,15 +242,15 @@ class Model(ByValue):
 
     def log_joint(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x, y), shape (n, K), up to the part that is the same for every class."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: (self._joint(part, first), 0))
+        return self._planned(batch, n_jobs, lambda part, first: (self._joint(part, first), 0))
 
     def log_posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), True))
+        return self._planned(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), True))
 
     def posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """P(y | x), shape (n, K)."""
-        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), False))
+        return self._planned(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), False))
 
     def predict(self, batch: Rows, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Code of the likeliest class of each row."""
@@ -251,7 +262,7 @@ class Model(ByValue):
             posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
             return posterior.argmax(axis=1), forbidden
 
-        return self._by_chunks(batch, n_jobs, best)
+        return self._planned(batch, n_jobs, best)
 
     def log_evidence(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,), by the plain model of the columns."""
@@ -318,17 +329,17 @@ class Model(ByValue):
     def bag(self) -> list[int]:
         """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
         blocks = (b for name, b in self.tally.blocks.items() if self.settings.families[name].is_document)
-        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "block")]
+        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "tags", "block")]
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
         family = self.settings.families[name]
         return name in self.texts or (family.is_document and not family.is_correction)
 
-    def _bound(self, name: str, verb: str) -> Callable[[Matrix], Array]:
-        """What scores the rows of a block, offsets included."""
+    def _bound(self, name: str, verb: str, plan: Plan | None = None) -> Callable[[Matrix], Array]:
+        """What scores the rows of a block, offsets included unless a plan has them."""
         family, params = self.settings.families[name], self.scoring[name]
-        lookup = self.offsets.get(name)
+        lookup = self.offsets.get(name) if plan is None or name in plan.texts else None
 
         def work(x: Matrix) -> Array:
             known = self.words.of_known(name, x)
@@ -339,11 +350,13 @@ class Model(ByValue):
 
     def _evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K)."""
-        evidence = np.zeros((part.n_rows, self.n_classes))
+        evidence, plan = np.zeros((part.n_rows, self.n_classes)), None if part.cells is None else self.plan
         for name, block in part.blocks.items():
             if name in self.tally.blocks:  # the plain model leaves out pairs and blocks
-                work = named_cells(self._bound(name, "log_prob"), self.schema, block.columns, first)
+                work = named_cells(self._bound(name, "log_prob", plan), self.schema, block.columns, first)
                 evidence += work(block.x)
+        if plan is not None and part.cells is not None:
+            plan.add(part.cells, first, evidence)
         return evidence
 
     def _joint(self, part: Batch, first: int) -> Array:
@@ -371,6 +384,14 @@ class Model(ByValue):
         """Work on chunks of rows on all cores, join the results and warn of rows that every class forbids."""
         self.scoring, self.offsets, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
         return by_chunks(batch, self.n_classes, n_jobs, work)
+
+    def _planned(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
+        """The same for scores alone: rows of a table are read by the plan."""
+        self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  as above
+        read_by, read = getattr(batch, "read_by", None), None
+        if read_by is not None and self.plan is not None:
+            read = read_by(self.plan, self.schema.columns, self.tally.places)
+        return by_chunks(batch, self.n_classes, n_jobs, work, read)
 
     def with_prior(self, prior: Prior) -> Model:
         """Return the same evidence under another prior; no data is needed. Figures of the old one are left out."""

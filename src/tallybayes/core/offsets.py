@@ -18,7 +18,8 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Csr, Documents, Matrix
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, united
+from tallybayes.core.levels import united
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.tally import Tally
 from tallybayes.errors import SchemaError
 
@@ -92,10 +93,11 @@ class Offset(ByValue):
 
     def check(self, column: Column) -> None:
         """Refuse an offset that does not fit its column, or whose table does not fit its cells."""
-        if not _fits(self.cells, column) or len(set(self.classes)) < len(self.classes):
-            raise SchemaError(f"the offset of column {column.name!r} is not for this column")
+        # The table first: levels that are a range may be many more than a file has numbers.
         if self.table.shape != (self.cells.n_cells, len(self.classes)) or not (np.abs(self.table) < MOST).all():
             raise SchemaError(f"the offset of column {column.name!r} has no finite number for every cell and class")
+        if not _fits(self.cells, column) or len(set(self.classes)) < len(self.classes):
+            raise SchemaError(f"the offset of column {column.name!r} is not for this column")
 
 
 def described(offsets: Mapping[str, Offset]) -> dict[str, list[str]]:
@@ -269,7 +271,9 @@ def _fits(cells: Column, column: Column) -> bool:
     if cells.edges is not None:
         in_order = bool(np.isfinite(cells.edges).all() and np.all(np.diff(cells.edges) > 0))
         is_number = column.edges is not None or (column.levels is None and column.parts is None)
-        return in_order and is_number and column.kind != "text"
+        return in_order and is_number and not column.is_text
     if cells.levels is not None:
-        return column.levels is not None and column.edges is None and len(set(cells.levels)) == len(cells.levels)
+        if column.levels is None or column.edges is not None or len(cells.levels) > len(column.levels):
+            return False
+        return len(set(cells.levels)) == len(cells.levels)
     return True

@@ -12,8 +12,9 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import Family, quiet_log
+from tallybayes.core.notebook import Bar, Cell, grid, panel
 from tallybayes.core.offsets import Offset, averaged
-from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.schema import MOST_SHOWN, Level, Schema, plural
 from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError, nearest
@@ -81,7 +82,7 @@ class EvidenceWeights(ByValue):
 
     def check(self, schema: Schema) -> None:
         """Refuse weights of words that are not those of such columns."""
-        texts = {column.name: column.levels for column in schema.columns if column.kind == "text"} if self.words else {}
+        texts = {column.name: column.levels for column in schema.columns if column.is_text} if self.words else {}
         for name, own in self.words.items():
             levels = texts.get(name)
             if isinstance(own.words, Vocabulary):
@@ -113,6 +114,14 @@ class EvidenceWeights(ByValue):
     def _of_words(self, name: str, known: Vocabulary | range) -> Array:
         usual = self.columns.get(name, 1.0)
         return self.words[name].among(known, usual) if name in self.words else np.full(len(known), usual)
+
+    def _repr_html_(self) -> str:
+        ranked = sorted(self.columns.items(), key=lambda each: -each[1])[:MOST_SHOWN]
+        top = max((weight for _, weight in ranked), default=1.0) or 1.0
+        rows: list[Sequence[Cell]] = [("prior", f"{self.prior:.3f}", Bar(self.prior / top))]
+        rows += [(name, f"{weight:.3f}" if weight else "not used", Bar(weight / top)) for name, weight in ranked]
+        more = f"<p>and {len(self.columns) - len(ranked)} more</p>" if len(ranked) < len(self.columns) else ""
+        return panel("weights of the evidence", grid(("column", "weight", ""), rows), more)
 
     def __repr__(self) -> str:
         return f"EvidenceWeights(prior {self.prior:.3g}, {plural(len(self.columns), 'column')})"

@@ -146,7 +146,15 @@ def words_before(text: str, lower: bool) -> list[str]:
     return [each for each in (*found, word) if each and len(each.encode("utf-8", "surrogatepass")) <= LONGEST]
 
 
-def all_pieces(text: str, words: str, lower: bool) -> list[tuple[str, str]]:
+def tags_of(text: str | list[str], separator: str) -> list[str]:
+    """The tags of a text, or of a list, without the blanks around them."""
+    if isinstance(text, str):
+        text = text.split("\x1f" if text.startswith("\x1f") else separator)
+    found = (str(tag).strip(" \t\n\v\f\r") for tag in text if tag is not None)
+    return [tag for tag in found if tag]
+
+
+def all_pieces(text: str, words: str, lower: bool, separator: str = "|") -> list[tuple[str, str]]:
     """The pieces of a text in any of the ways, each with its kind."""
     if words == "text":
         return pieces(text, lower)
@@ -154,7 +162,8 @@ def all_pieces(text: str, words: str, lower: bool) -> list[tuple[str, str]]:
         return [(each, "word") for each in re.findall(r"\w\w+", text.lower() if lower else text)]
     if words == "unicode":
         return [(each, "word") for each in words_before(text, lower)]
-    lines = (line.casefold() if lower else line for line in text.split("\n"))
+    tokens = text.split("\n") if words == "lines" else tags_of(text, separator)
+    lines = (line.casefold() if lower else line for line in tokens)
     return [(line, "word") for line in lines if line]
 
 
@@ -178,6 +187,7 @@ def tokens_of(
     ngrams: tuple[int, int] = (1, 1),
     characters: tuple[int, int] | None = None,
     stop_words: tuple[str, ...] = (),
+    separator: str = "|",
 ) -> list[str]:
     """The tokens of a text, as `Tokens.tokenise` finds them.
 
@@ -187,7 +197,7 @@ def tokens_of(
     stop = {spelled(word, words, lower) for word in stop_words}
     found: list[str] = []
     phrase: list[str] = []
-    for piece, kind in all_pieces(text, words, lower):
+    for piece, kind in all_pieces(text, words, lower, separator):
         if piece in stop:
             continue
         if characters is not None:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
-from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural, positions
+from tallybayes.core.levels import positions
+from tallybayes.core.notebook import Bar, folded, grid, panel
+from tallybayes.core.schema import MOST_SHOWN, Column, Kind, Level, NumberedColumns, Schema, amount, plural
 from tallybayes.core.summaries import MOST_WEIGHT, Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError, nearest
@@ -243,6 +245,18 @@ class Tally(ByValue):
         classes = ", ".join(shown[:8] + (["…"] if len(shown) > 8 else []))
         rows = "1 row" if self.class_weight.sum() == 1 else f"{amount(self.class_weight.sum())} rows"
         return f"Tally({rows}; {classes}; {plural(len(self.schema.columns), 'column')})"
+
+    def _repr_html_(self) -> str:
+        total, names = float(self.class_weight.sum()), self.schema.classes
+        title = f"{amount(total)} row{'' if total == 1 else 's'} counted, {plural(len(self.schema.columns), 'column')}"
+        each = list(zip(names, self.class_weight.tolist(), strict=True))[:MOST_SHOWN]
+        rows = [(str(label), amount(weight), Bar(weight / total if total else 0.0)) for label, weight in each]
+        more = f"<p>and {plural(len(names) - len(rows), 'other class')}</p>" if len(rows) < len(names) else ""
+        blocks = [
+            (name, f"{len(block.columns):,}", type(block.summary).__name__) for name, block in self.blocks.items()
+        ]
+        counted = folded("what was counted", grid(("family", "columns", "summary"), blocks))
+        return panel(title, grid(("class", "rows", ""), rows), more, counted)
 
 
 def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = None) -> Tally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, Self, get_args, overload
@@ -15,8 +15,9 @@ from tallybayes import _native
 from tallybayes.core.spelling import spelled
 from tallybayes.errors import SettingError
 
-Words = Literal["text", "unicode", "sklearn", "lines"]
+Words = Literal["text", "unicode", "sklearn", "lines", "tags"]
 MOST_BITS = 30  # of a hashed vocabulary
+LISTED = "\x1f"  # before each of the tags of a list, which may hold any other character
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,11 @@ class Tokens:
 
     Parameters
     ----------
-    words : {"text", "unicode", "sklearn", "lines"}, default="text"
+    words : {"text", "unicode", "sklearn", "lines", "tags"}, default="text"
         What a word is: as above; as it was in earlier versions, without punctuation marks and normal form,
         every ideograph a word; as in scikit-learn's ``CountVectorizer``, two or more of ``\\w`` in the lower-cased
-        text; or each line of the text is a token already, whatever it holds.
+        text; each line of the text is a token already, whatever it holds; or what is between two separators is one,
+        without the blanks around it.
     lower : bool, default=True
         Whether case is folded.
     ngrams : tuple of two int, default=(1, 1)
@@ -57,6 +59,8 @@ class Tokens:
     scaled : bool, default=False
         Scale the counts of each text to a Euclidean length of one, all its tokens included: a long text counts no
         more than a short one.
+    separator : str, default="|"
+        The character between tags.
 
     Examples
     --------
@@ -64,6 +68,8 @@ class Tokens:
     ["don't", 'panic', "don't panic", '!']
     >>> Tokens(words="sklearn").tokenise("Don't panic!")
     ['don', 'panic']
+    >>> Tokens(words="tags", separator=";", lower=False).tokenise("Film noir; Drama")
+    ['Film noir', 'Drama']
     """
 
     words: Words = "text"
@@ -76,10 +82,13 @@ class Tokens:
     hashed: int | None = None
     damped: bool = False
     scaled: bool = False
+    separator: str = "|"
 
     def __post_init__(self) -> None:
         if self.words not in get_args(Words):
-            raise SettingError(f"words must be 'text', 'unicode', 'sklearn' or 'lines', not {self.words!r}")
+            raise SettingError(f"words must be 'text', 'unicode', 'sklearn', 'lines' or 'tags', not {self.words!r}")
+        if not isinstance(self.separator, str) or len(self.separator) != 1 or not self.separator.isascii():
+            raise SettingError(f"separator must be a single ASCII character such as '|', not {self.separator!r}")
         for option in ("ngrams", "characters"):
             given = getattr(self, option)
             if given is None and option == "characters":
@@ -88,6 +97,8 @@ class Tokens:
             if len(pair) != 2 or not all(_is_whole(n) for n in pair) or not 1 <= pair[0] <= pair[1] <= 1000:
                 raise SettingError(f"{option} must be two whole numbers such as (1, 2), the least first, not {given!r}")
             object.__setattr__(self, option, (int(pair[0]), int(pair[1])))
+        if self.words == "tags" and (self.ngrams != (1, 1) or self.characters is not None):
+            raise SettingError("tags are counted whole, so they go with ngrams=(1, 1) and without characters")
         if self.characters is not None and self.ngrams != (1, 1):
             raise SettingError("characters are counted inside words, so they go with ngrams=(1, 1)")
         if isinstance(self.stop_words, str) or not all(isinstance(word, str) for word in self.stop_words):
@@ -110,11 +121,16 @@ class Tokens:
         """Whether the vocabulary is chosen when the model is fitted, and then stays as it is."""
         return self.min_count > 1 or self.max_features is not None
 
+    @property
+    def counted(self) -> Tokens:
+        """What is counted, however counts weigh afterwards."""
+        return replace(self, damped=False, scaled=False) if self.damped or self.scaled else self
+
     def native(self) -> Any:
         """The settings as the kernel takes them."""
         least, most = self.characters or (0, 0)
         stop = [spelled(word, self.words, self.lower) for word in self.stop_words]
-        return _native.cut(self.words, self.lower, *self.ngrams, least, most, self.hashed or 0, stop)
+        return _native.cut(self.words, self.lower, *self.ngrams, least, most, self.hashed or 0, stop, self.separator)
 
     def tokenise(self, text: str) -> list[str]:
         """The tokens of one text, in their order.

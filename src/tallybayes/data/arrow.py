@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN
 from tallybayes.core.kernels import Texts, texts_of
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
+from tallybayes.data.frames import Table
 from tallybayes.data.labels import encode, objects
-from tallybayes.data.tables import Table
+from tallybayes.data.tags import from_listed
 from tallybayes.data.values import SeriesValues, Storage, Values, with_missing_code
 from tallybayes.data.words import HoldsText
 from tallybayes.errors import DataError
@@ -105,7 +107,7 @@ class ArrowValues(HoldsText):
 
     def value(self, row: int) -> Any:
         value = self.array[row].as_py()
-        return None if value != value else value
+        return None if value != value else from_listed(value)
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
         return self._numbers[first:last]

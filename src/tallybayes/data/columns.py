@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from numbers import Real
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from tallybayes.core.levels import in_given_order, united
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, Schema, block_of, in_given_order, united, words
+from tallybayes.core.schema import Column, Schema, words
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.data.finding import NOTHING, Found, part_column
+from tallybayes.data.frames import Table, profile, read_table
 from tallybayes.data.inference import (
     Profile,
     as_given,
-    check_known,
     in_order_as_given,
     infer,
     kind_for,
+    tokens_for,
     with_missing_level,
 )
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import read_as
-from tallybayes.data.tables import Table, TableBatch, profile, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.truths import known_level
 from tallybayes.data.values import Values
 from tallybayes.errors import ColumnWarning, DataError, SettingError
-from tallybayes.families import FAMILIES, textbook_family
 
 
 def split_target(data: Any, target: str) -> tuple[Table, Any]:
@@ -42,83 +43,6 @@ def split_target(data: Any, target: str) -> tuple[Table, Any]:
     return replace(table, columns=columns, matrix=None), table.columns[target].as_labels()
 
 
-@dataclass(frozen=True)
-class Overrides:
-    """The user's options for single columns, by name."""
-
-    kind: Mapping[str, Any]  # kinds, and "epoch" for dates in seconds since 1970
-    family: Mapping[str, str]
-    drop: frozenset[str]
-    missing: Mapping[str, str]
-    default_missing: str  # of columns that `missing` does not name
-    alpha: Mapping[str, float]
-    tokens: Mapping[str, Tokens]
-    default_tokens: Tokens  # of texts that `tokens` does not name
-    default_text: str  # the family of texts that `family` does not name
-    decimal: str | None = None  # the decimal mark of numbers that are written as text
-    dates: Any = None  # "dmy" or "mdy", where the values do not decide
-    missing_values: Mapping[str, tuple[Any, ...]] | tuple[Any, ...] = ()  # what stands for a missing value
-    ordered: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # levels that were given in their order
-
-    @classmethod
-    def of(
-        cls,
-        kind: Any,
-        family: Any,
-        drop: Any,
-        missing: Any,
-        alpha: Any,
-        tokens: Any = None,
-        default_tokens: Tokens | None = None,
-        default_text: str | None = None,
-    ) -> Overrides:
-        """Columns of a frame may be called by their numbers, so names are compared as text."""
-
-        def named(given: Any) -> dict[str, Any]:
-            return {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
-
-        for_all = missing if isinstance(missing, str) else "ignore"
-        dropped = frozenset(map(str, drop if drop is not None else ()))
-        kinds = named(kind)
-        listed = {name: tuple(levels) for name, levels in kinds.items() if isinstance(levels, (list, tuple))}
-        kinds |= dict.fromkeys(listed, "category")
-        options = kinds, named(family), dropped, named(missing), for_all, named(alpha), named(tokens)
-        default_tokens = tokens if isinstance(tokens, Tokens) else default_tokens or Tokens()
-        return cls(*options, default_tokens, default_text or textbook_family("text"), ordered=listed)
-
-    def missing_values_of(self, name: str) -> tuple[Any, ...]:
-        """What stands for a missing value in a column."""
-        given = self.missing_values
-        return tuple(given.get(name, ())) if isinstance(given, Mapping) else given
-
-    def places(self, schema: Schema) -> dict[str, list[int]]:
-        """Which columns each family reads, by position."""
-        texts = {column.name: self.default_text for column in schema.columns if column.kind == "text"}
-        return blocks_of(schema, {**texts, **self.family})
-
-    def check(self, names: list[str]) -> None:
-        """Refuse columns that do not exist and values that mean nothing."""
-        if isinstance(self.missing_values, Mapping):
-            check_known("missing_values", self.missing_values, names)
-        for option in ("kind", "family", "drop", "missing", "alpha", "tokens"):
-            check_known(option, getattr(self, option), names)
-        known = [name for name, family in FAMILIES.items() if family.reads]
-        for name, chosen in self.family.items():
-            if chosen not in known:
-                raise SettingError(f"family of column {name!r} must be one of {', '.join(known)}, not {chosen!r}")
-            if name in self.kind and self.kind[name] not in FAMILIES[chosen].reads:
-                raise SettingError(f"column {name!r} cannot be of kind {self.kind[name]!r} and family {chosen!r}")
-        for name, missing in self.missing.items():
-            if missing not in ("ignore", "level"):
-                raise SettingError(f"missing of column {name!r} must be 'ignore' or 'level', not {missing!r}")
-        for name, tokens in self.tokens.items():
-            if not isinstance(tokens, Tokens):
-                raise SettingError(f"tokens of column {name!r} must be Tokens(…), not {tokens!r}")
-        for name, alpha in self.alpha.items():
-            if not (isinstance(alpha, Real) and 0 <= alpha < float("inf")):
-                raise SettingError(f"alpha of column {name!r} must be a number of at least 0, not {alpha!r}")
-
-
 def inferred(
     table: Table, given: Overrides, whole: bool, n_jobs: int | None = None, found: Found = NOTHING
 ) -> tuple[Column, ...]:
@@ -129,7 +53,8 @@ def inferred(
     names = list(table.columns)
     given.check(names)
     storage = {name: table.columns[name].storage for name in given.family}
-    kinds = {**{name: kind_for(family, storage[name]) for name, family in given.family.items()}, **given.kind}
+    tags = {name: "tags" for name, tokens in given.tokens.items() if tokens.words == "tags"}
+    kinds = {**{name: kind_for(family, storage[name]) for name, family in given.family.items()}, **tags, **given.kind}
 
     def column(name: str) -> Column:
         if name in given.drop or kinds.get(name) == "ignored":
@@ -142,25 +67,24 @@ def inferred(
             if levels is not None:
                 is_level = given.missing.get(name, given.default_missing) == "level"
                 return with_missing_level(levels) if is_level else levels
+        own = given.tokens.get(name)
         if kinds.get(name) == "text" and not isinstance(values, Profile):  # its distinct values are not needed
             text = as_given(Profile(name, values.storage, len(values), values.n_missing), "text")
-            return _tokenised(text, given.tokens.get(name, given.default_tokens), whole)
+            return _tokenised(text, given.default_tokens if own is None else own, whole)
         seen = profile(name, values)
         if kinds.get(name) in ("category", "boolean") and seen.levels is None:
             seen = replace(seen, levels=table.columns[name].distinct())
         if name in given.ordered:
             return in_order_as_given(seen, given.ordered[name])
         known = as_given(seen, kinds[name]) if name in kinds else infer(seen, whole and table.named)
-        if known.kind == "text":
-            return _tokenised(known, given.tokens.get(name, given.default_tokens), whole)
+        if known.is_text:
+            return _tokenised(known, tokens_for(known, own, given.default_tokens, seen.levels), whole)
         is_level = given.missing.get(name, given.default_missing) == "level"
         return with_missing_level(known) if is_level and known.levels is not None else known
 
     columns = found.finished(tuple(map_each(column, names, threads_for(table.n_rows * len(names), n_jobs))))
     if not any(c.is_evidence for c in columns):
-        warnings.warn(
-            "no column is evidence, so every row gets the prior; schema_ shows why", ColumnWarning, stacklevel=4
-        )
+        warnings.warn("no column is evidence, so every row gets the prior (see schema_)", ColumnWarning, stacklevel=4)
     return columns
 
 
@@ -211,16 +135,6 @@ def _with_more_words(column: Column, values: Values, n_jobs: int | None) -> Colu
         return column
     assert isinstance(column.levels, Vocabulary)
     return replace(column, levels=column.levels.unite(found))
-
-
-def blocks_of(schema: Schema, family: Mapping[str, str]) -> dict[str, list[int]]:
-    """Which columns each family reads, by position."""
-    places: dict[str, list[int]] = {}
-    for p, column in enumerate(schema.columns):
-        if column.is_evidence:
-            chosen = FAMILIES[family.get(column.name) or textbook_family(column.kind)]
-            places.setdefault(block_of(column, chosen.reader(column.kind)), []).append(p)
-    return places
 
 
 def refuse_lost(absent: Sequence[str], bag: Sequence[str]) -> None:

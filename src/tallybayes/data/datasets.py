@@ -1,4 +1,4 @@
-"""The examples that ship with the package: tables as dicts of columns, and a small mailbox."""
+"""The examples that ship with the package: tables as dicts of columns, real and made up, and a small mailbox."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import csv
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from tallybayes.data.made import loans, tickets, triage
+
+__all__ = ["loans", "mailbox", "penguins", "tennis", "tickets", "triage"]
 
 
 def tennis() -> dict[str, list[Any]]:

@@ -98,8 +98,7 @@ def _recognised(name: str, path: str) -> str:
     if found in ("cp1252", "iso8859-1"):
         shown = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}[found]
         warnings.warn(
-            f"{name} is not in UTF-8: it is read as {shown}; if letters look wrong, say which it is, with encoding=… "
-            "or --encoding",
+            f"{name} is not in UTF-8: it is read as {shown}; if letters look wrong, say which it is, with encoding=…",
             ColumnWarning,
             stacklevel=4,
         )

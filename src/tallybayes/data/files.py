@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import csv
 import glob
+import math
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,10 +24,12 @@ from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
 from tallybayes.data.encodings import in_utf8
+from tallybayes.data.frames import Table
+from tallybayes.data.lines import header_of, misfit
 from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
-from tallybayes.data.tables import Table
+from tallybayes.data.tags import listed_in_sql
 from tallybayes.data.values import Storage
 from tallybayes.data.workbooks import SUFFIXES, read_workbook
 from tallybayes.errors import DataError, SettingError
@@ -36,7 +40,6 @@ BATCH = 122_880  # rows that are streamed at a time: DuckDB's own row group
 FIRST = 8192  # first rows that types are inferred from before all rows are counted
 # Bytes that are read at a time where only the first rows are needed; DuckDB would read eight times that.
 SMALL = 1 << 22
-LONGEST_HEADER = 1 << 21  # characters; DuckDB takes no longer line
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
 
 FORMATS = {
@@ -153,7 +156,13 @@ class File:
         except duckdb.ConversionException as error:
             raise TypeConflict(conversion_message(self.name, error)) from error
         except duckdb.Error as error:
-            raise read_error(self.name, error) from error
+            raise read_error(self.name, error, self._misfit) from error
+
+    def _misfit(self) -> str | None:
+        """The first line of a CSV that has other fields than its header."""
+        if self.format != "csv" or len(self.paths) > 1:
+            return None
+        return misfit(self.paths[0], _separator(self, _header(self)[0]))
 
     def cast(self, types: Mapping[str, str]) -> File:
         """The same files with some columns read as other types; a value that does not fit is an error."""
@@ -162,6 +171,11 @@ class File:
         rest = {n: (f"{quoted(n)}::{kind}", kind) for n, kind in types.items() if n not in of_csv}
         file = file.with_columns(rest) if rest else file
         return replace(file, types={**file.types, **types})
+
+    def with_lists(self) -> File:
+        """The same files with lists of tags as text."""
+        lists = listed_in_sql(self.types)
+        return self.with_columns(lists) if lists else self
 
     def without(self, name: str, value: int) -> File:
         """The same files with a number of a column read as a missing value."""
@@ -320,7 +334,9 @@ def _described(file: File, scan: str) -> dict[str, str]:
 def _opened_csv(file: File, whole: bool, given: Mapping[str, str]) -> File:
     """The separator is that of the header; only the types are inferred."""
     words = ", ".join(map(literal, ("", *file.missing_values)))
-    how = f"delim = {literal(_separator(file))}, quote = '\"', escape = '\"', comment = '', skip = 0, header = true"
+    header, empty = _header(file)
+    separator = _separator(file, header)
+    how = f"delim = {literal(separator)}, quote = '\"', escape = '\"', comment = '', skip = {empty}, header = true"
     how = f"{how}, nullstr = [{words}]"
     kinds = CSV_TYPES if file.decimal != "," else CSV_TYPES.replace("'DOUBLE', ", "")  # 1.234 is one thousand there
     inferred = f"auto_type_candidates = {kinds}, sample_size = {-1 if whole else FIRST}"
@@ -335,21 +351,21 @@ def _opened_csv(file: File, whole: bool, given: Mapping[str, str]) -> File:
     return replace(file, scan=scan, types=types, start=f"{scan[:-1]}, {few}")
 
 
-def _header(file: File) -> str:
-    """The first line, as it is."""
+def _header(file: File) -> tuple[str, int]:
+    """The header as it is, and how many empty lines stand before it."""
     path = file.paths[0]
-    if not path.lower().endswith(COMPRESSED):
-        # What is not UTF-8 is an error where the rows are read.
-        with open(path, encoding="utf-8-sig", errors="replace") as lines:
-            return lines.readline(LONGEST_HEADER).rstrip("\n")
+    if not path.lower().endswith((".zst", ".zstd")):
+        try:
+            return header_of(path)
+        except (OSError, EOFError, zlib.error):  # what is damaged is an error where the rows are read
+            return "", 0
     raw = "auto_detect = false, columns = {'line': 'VARCHAR'}, delim = '\x01', quote = '', escape = '', header = false"
     lines = file.connection.execute(f"FROM read_csv({literal(glob.escape(path))}, {raw}) LIMIT 1").fetchall()
-    return str(lines[0][0] or "") if lines else ""
+    return (str(lines[0][0] or ""), 0) if lines else ("", 0)
 
 
-def _separator(file: File) -> str:
+def _separator(file: File, header: str) -> str:
     """The character between the fields: the most frequent candidate in the header, outside quotes."""
-    header = _header(file)
     outside = "".join(header.split('"')[::2])
     separator = file.delimiter or max(",\t;|", key=outside.count)
     seen: dict[str, str] = {}
@@ -390,6 +406,13 @@ def _sheets(file: File) -> str:
     return "sheets"
 
 
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def known_column(file: Any, name: str, what: str) -> str:
     """The name of a column that exists; otherwise an error that suggests a similar one."""
     import difflib
@@ -399,4 +422,6 @@ def known_column(file: Any, name: str, what: str) -> str:
     near = difflib.get_close_matches(name, file.names, n=1)
     shown = ", ".join(map(repr, file.names[:10])) + (" …" if len(file.names) > 10 else "")
     hint = f"; did you mean {near[0]!r}?" if near else f"; it has {plural(len(file.names), 'column')}: {shown}"
+    if getattr(file, "format", "") == "csv" and any(name[:1].isdigit() and _is_number(name) for name in file.names):
+        hint += " (does the file begin with its rows? It needs a header)"
     raise DataError(f"{file.name} has no column {name!r} for the {what}{hint}")

@@ -5,21 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from tallybayes.core.readings import CYCLIC, DAY, LEVELS, DatePart, NumberText, Order, Part, Reading
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import EPOCH, micros, orders
+from tallybayes.data.frames import Table
 from tallybayes.data.number_text import is_missing_word, number_of, number_text
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import Measure, Measured, warn_of_lost
 from tallybayes.data.values import Values
 from tallybayes.errors import DataError
-
-if TYPE_CHECKING:
-    from tallybayes.data.columns import Overrides
-    from tallybayes.data.tables import Table
 
 SAMPLED = 400  # different values by which it is seen whether a text may be a number or a date
 
@@ -147,6 +145,17 @@ def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess |
     return _Guess(name, missing) if missing else None
 
 
+def refuse_dates(opening: Table, where: str) -> None:
+    """Refuse texts that are dates where they cannot be read: as levels they would say nothing of other days."""
+    for name, values in opening.columns.items():
+        texts = [str(text) for text in values.distinct()[:SAMPLED]] if values.storage == "text" else []
+        if orders([text for text in texts if not is_missing_word(text)]):
+            raise DataError(
+                f"column {name!r} of {where} holds dates as text ({texts[0]!r}), which are not read there; derive "
+                f"columns such as month, hand over a frame, or leave it out with drop=[{name!r}]"
+            )
+
+
 def _has_parts(values: Values) -> bool:
     """Whether a column holds dates or times, and no durations."""
     series = getattr(values, "series", None)
@@ -220,7 +229,7 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     if len(left) > 1:
         raise DataError(
             f"column {guess.name!r} holds dates in which the day may come first or the month; say which, with "
-            f"dates='dmy' or dates='mdy' (--dates dmy), or leave it out with drop=[{guess.name!r}]"
+            f"dates='dmy' or dates='mdy', or leave it out with drop=[{guess.name!r}]"
         )
     lost = found.n_present - found.n_read
     warn_of_lost(guess.name, lost, guess.codes, "date")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.schema import plural
 from tallybayes.data.files import FIRST, File, TypeConflict
+from tallybayes.data.frames import Table
 from tallybayes.data.survey import Mode
-from tallybayes.data.tables import Table
 from tallybayes.data.values import Values
 from tallybayes.errors import DataError
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from tallybayes.core.schema import Column, Kind, Level, plural
 from tallybayes.core.spelling import UNSPACED
+from tallybayes.core.tokens import Tokens
+from tallybayes.data.tags import hold_lists, likeliest_separator, separator_of, tag_tokens
 from tallybayes.errors import DataError, SettingError, nearest
 from tallybayes.families import FAMILIES
 
@@ -70,6 +72,11 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     if profile.storage == "boolean":
         both, reason = (False, True), f"true or false{_missing_note(profile)}"
         return Column(name, "boolean", both, reason, "true or false", declared=both)
+    asked = profile.declared is None and (whole or hold_lists(profile.levels))
+    separator = separator_of(profile.levels or ()) if asked else None
+    if separator is not None:
+        tags = Column(name, "tags", lasting="tags", tokens=tag_tokens(separator))
+        return replace(tags, reason=f"{tags_in_words(profile.levels, separator)}{_missing_note(profile)}")
     if whole and profile.declared is None and profile.n_present > 20 and 2 * seen > profile.n_present:
         length = _mean_words(profile.levels or ())
         if length >= FEWEST_WORDS:
@@ -89,6 +96,11 @@ def infer(profile: Profile, whole: bool = True) -> Column:
         reason = f"{what}, {plural(len(levels), 'level')} in {rows}{_missing_note(profile)}"
     order: Literal["", "line"] = "line" if profile.ordered else ""
     return Column(name, "category", levels, reason, what, declared=profile.declared or (), order=order)
+
+
+def tags_in_words(cells: Sequence[Level] | None, separator: str) -> str:
+    """What cells of tags are, as a reason has it."""
+    return "lists of tags" if hold_lists(cells) else f"tags with {separator!r} between them"
 
 
 def _numbers(profile: Profile, whole: bool) -> Column:
@@ -147,15 +159,24 @@ def as_given(profile: Profile, kind: Kind) -> Column:
         if kind == "count" and profile.low < 0:
             raise DataError(f"column {name!r} holds {profile.low:g}, and counts cannot be negative; use kind 'numeric'")
         return Column(name, kind, None, f"as given{_missing_note(profile)}", "as given", profile.storage == "integer")
-    if kind == "text":
+    if kind in ("text", "tags"):
         if profile.storage not in ("text", "empty"):
-            raise DataError(f"column {name!r} holds {profile.storage}, not text; convert it to strings")
-        return Column(name, "text", reason=f"as given{_missing_note(profile)}", lasting="as given")
+            raise DataError(f"column {name!r} holds {profile.storage}, not {kind}; convert it to strings")
+        return Column(name, kind, reason=f"as given{_missing_note(profile)}", lasting="as given")
     levels = profile.declared if profile.declared is not None else profile.levels or ()
     if kind == "boolean" and len(levels) > 2:
         raise DataError(f"column {name!r} has {len(levels)} different values, so it cannot be boolean; use 'category'")
     reason = f"as given, {plural(len(levels), 'level')}{_missing_note(profile)}"
     return Column(name, kind, levels, reason, "as given", declared=profile.declared or ())
+
+
+def tokens_for(column: Column, given: Tokens | None, default: Tokens, cells: Sequence[Level] | None) -> Tokens:
+    """How a column of text or of tags is tokenised: as given, or as its cells suggest."""
+    if column.kind != "tags":
+        return default if given is None else given
+    if given is not None and given.words != "tags":
+        raise SettingError(f"tokens of column {column.name!r}, which holds tags, must be Tokens(words='tags', …)")
+    return given or column.tokens or tag_tokens(separator_of(cells or ()) or likeliest_separator(cells or ()))
 
 
 def in_order_as_given(profile: Profile, levels: tuple[Level, ...]) -> Column:

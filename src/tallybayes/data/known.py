@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from tallybayes.core.schema import Schema
 from tallybayes.data.columns import matched
 from tallybayes.data.files import File, TypeConflict
-from tallybayes.data.tables import Table
+from tallybayes.data.frames import Table
 from tallybayes.data.truths import spelled_in_sql
 from tallybayes.errors import DataError
 
@@ -37,9 +37,9 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
         if name is None or name not in file.types:
             continue
         storage = file.storage(name)
-        values = [level for level in levels or () if level is not None] if kind != "text" else []
-        if kind == "text":
-            wanted |= {name: "VARCHAR"} if storage != "text" else {}
+        values = [level for level in levels or () if level is not None] if kind not in ("text", "tags") else []
+        if kind in ("text", "tags"):
+            wanted |= {name: "VARCHAR"} if storage != "text" and not file.types[name].endswith("[]") else {}
         elif kind in ("numeric", "count") and storage not in ("number", "integer", "boolean"):
             wanted[name] = "DOUBLE"
         elif values and all(isinstance(level, str) for level in values) and storage != "text":
@@ -49,7 +49,8 @@ def as_learned(file: File, known: Schema, target: str | None = None) -> File:
 
 def spelled(file: Any, known: Schema) -> Any:
     """The file with true and false written as the model knows them."""
-    columns = (c for c in known.columns if c.kind not in ("ignored", "date", "text", "pair") and c.name in file.types)
+    plain = (c for c in known.columns if c.is_evidence and not c.is_text)
+    columns = [c for c in plain if c.name in file.types]
     found = {c.name: spelled_in_sql(c.name, c.levels, file.storage(c.name)) for c in columns}
     changed = {name: each for name, each in found.items() if each is not None}
     return file.with_columns(changed) if changed else file

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN, Array
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
 from tallybayes.errors import DataError, UnknownLabelError, row_number
 
 SMALL_RANGE = 1 << 16  # integers this close together are looked up in a table

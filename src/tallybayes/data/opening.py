@@ -10,11 +10,11 @@ from tallybayes.core.batch import Labels
 from tallybayes.data.columns import split_target
 from tallybayes.data.engines import Lazy, is_lazy
 from tallybayes.data.files import is_file, open_file
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import row_weights
 from tallybayes.data.progress import Progress
 from tallybayes.data.scans import EngineSource, FileSource, Scan
 from tallybayes.data.sources import Facts, MatrixSource, Source, TableSource
-from tallybayes.data.tables import Table, read_table
 from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled, coded
 from tallybayes.errors import DataError, SettingError
 

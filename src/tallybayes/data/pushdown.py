@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
 from tallybayes.data.files import FIRST, File
 from tallybayes.data.first_rows import FirstRows, inspect
+from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
-from tallybayes.data.tables import Table
 from tallybayes.errors import DataError
 
 NO_NAN = "'nan'::DOUBLE"
@@ -180,7 +181,7 @@ def _seen_by_itself(file: File, name: str, label: str, classes: Sequence[Level])
     if n_levels > MOST_LEVELS:
         raise DataError(
             f"column {name!r} of {file.name} has {n_levels:,} different values, too many for a category; leave it out "
-            f"with drop=[{name!r}] or --drop {name}"
+            f"with drop=[{name!r}]"
         )
     found: list[dict[Any, int]] = [{} for _ in classes]
     sql = f"SELECT {label} AS label, {value} AS value, count(*) FROM {{scan}} GROUP BY ALL"

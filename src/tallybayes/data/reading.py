@@ -9,20 +9,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tallybayes.core.readings import DAY, Reading
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import micros, micros_of, part_sql, part_values
+from tallybayes.data.frames import Table
 from tallybayes.data.number_text import is_missing_word, number_of, number_sql
 from tallybayes.data.sql import literal, quoted
 from tallybayes.data.values import ArrayValues, Values
 from tallybayes.errors import ColumnWarning, DataError
-
-if TYPE_CHECKING:
-    from tallybayes.data.tables import Table
 
 
 class Measured(NamedTuple):

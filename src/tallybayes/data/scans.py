@@ -16,24 +16,28 @@ import numpy as np
 from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
 from tallybayes.core.keys import SeenKeys, copy_keys, smallest
-from tallybayes.core.schema import Column, Kind, Level, Schema, in_given_order, in_order
+from tallybayes.core.levels import in_given_order, in_order
+from tallybayes.core.schema import Column, Kind, Level, Schema
 from tallybayes.core.tally import Tally, count
-from tallybayes.data.columns import Overrides, inferred
+from tallybayes.core.tokens import Tokens
+from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
 from tallybayes.data.files import FIRST, known_column
-from tallybayes.data.finding import NOTHING, Found, find, part_column
-from tallybayes.data.inference import infer, kind_for
+from tallybayes.data.finding import NOTHING, Found, find, part_column, refuse_dates
+from tallybayes.data.frames import Table, profile
+from tallybayes.data.inference import infer, kind_for, tokens_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
 from tallybayes.data.labels import encode_labels, objects, row_weights
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
-from tallybayes.data.tables import Range, Ranges, Table, TableBatch, profile
+from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import DataError, SettingError, nearest
 
 KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
 
@@ -82,8 +86,9 @@ class FileSource:
         self._seen: Survey | None = None
         self._samples: dict[Any, TableBatch] = {}
 
-    def _without_signs(self, file: Any) -> Any:
-        """The rows with −1 among integer labels as a missing one, where rows may lack a label."""
+    def _prepared(self, file: Any) -> Any:
+        """The rows with lists as text, and −1 among integer labels as a missing one where rows may lack a label."""
+        file = file.with_lists()
         signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
         return file.without(self.scan.target, -1) if signs else file
 
@@ -107,19 +112,24 @@ class FileSource:
     # ------------------------------------------------------------------------------------------ what columns are
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
-        def work(file: Any) -> tuple[Any, Found, Survey, dict[str, str]]:
-            file = self._without_signs(file)
+        def work(file: Any) -> tuple[Any, Found, Survey, dict[str, Column]]:
+            file = self._prepared(file)
             found = self._found(file, overrides, not stream)
             file = file.read_as(found.columns)
             return file, found, *self._scanned(file, overrides, found)
 
         self.file, found, self._seen, texts = with_retyping(self.file, work)
         self._refuse_one_sign()
-        given = replace(overrides, kind={**overrides.kind, **dict.fromkeys(texts, "text")})
+        kinds = {name: column.kind for name, column in texts.items()}
+        tokens = {name: column.tokens for name, column in texts.items() if column.tokens is not None}
+        given = replace(overrides, kind={**overrides.kind, **kinds}, tokens={**tokens, **overrides.tokens})
         table: Any = Table(profiles(self.file, self._seen), self._seen.n_rows)  # type: ignore[arg-type]
         columns = inferred(table, given, whole=not stream, found=found)
-        why = {name: reason for name, reason in texts.items() if name not in overrides.kind}
-        columns = tuple(replace(c, reason=why[c.name], lasting="text") if c.name in why else c for c in columns)
+        why = {name: c.reason for name, c in texts.items() if name not in overrides.kind}
+        columns = tuple(
+            replace(c, reason=c.reason.replace("as given", why[c.name], 1), lasting=c.kind) if c.name in why else c
+            for c in columns
+        )
         schema = Schema(columns, self._seen.classes)
         chosen = [c.name for c in columns if c.tokens is not None and c.tokens.is_chosen]
         return self._chosen_words(schema, chosen) if chosen else schema
@@ -144,20 +154,23 @@ class FileSource:
         labelled = f"{{scan}} WHERE {label_of(file, self.scan.target)} IS NOT NULL"
         return measured_sql(lambda sql: file.query(sql.replace("{scan}", labelled)), file.storage)
 
-    def _scanned(self, file: Any, overrides: Overrides, found: Found) -> tuple[Survey, dict[str, str]]:
-        """What was seen of the rows, and which columns are text, with the reason."""
+    def _scanned(self, file: Any, overrides: Overrides, found: Found) -> tuple[Survey, dict[str, Column]]:
+        """What was seen of the rows, and which columns are text or tags, with the reason."""
         names = [name for name in file.names if name not in self.scan.columns]
         overrides.check(names)
         modes = {name: _mode(file, name, overrides, found) for name in names}
         levels = [name for name, mode in modes.items() if mode == "levels"]
-        texts = {name: "as given" for name in levels if _given_kind(file, name, overrides) == "text"}
+        kinds = {name: _given_kind(file, name, overrides) for name in levels}
+        texts = {name: Column(name, "text", reason="as given") for name in levels if kinds[name] == "text"}
+        tags = [name for name in levels if kinds[name] == "tags"]
         given = {*overrides.kind, *overrides.family, *found.columns}
         unsure = [name for name in levels if name not in given and file.storage(name) == "text"]
         counted = [name for name, mode in modes.items() if mode != "nothing" and name not in texts]
-        opening = self._opening(file, unsure, counted)
+        opening = self._opening(file, [*unsure, *tags], counted)
+        texts |= {name: _tags(name, opening.columns[name], overrides.tokens.get(name)) for name in tags}
         columns = [infer(profile(name, opening.columns[name])) for name in unsure]
         # Not how many of the first rows are different: there are others.
-        texts |= {column.name: column.reason.split(",")[0] for column in columns if column.kind == "text"}
+        texts |= {c.name: replace(c, reason=c.reason.split(", ")[0]) for c in columns if c.is_text}
         return self._survey(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts
 
     def _opening(self, file: Any, unsure: Sequence[str], counted: Sequence[str]) -> Table:
@@ -173,14 +186,16 @@ class FileSource:
     ) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
 
-    def known_rows(self, schema: Schema, places: Places, most: int) -> TableBatch:
-        """A sample of rows whose columns a model knows; what they hold besides is not counted."""
+    def known_rows(self, schema: Schema, places: Places, most: int, also: Sequence[str] = ()) -> TableBatch:
+        """A sample of rows whose columns a model knows; of what they hold besides, only the columns named are read."""
         check_columns(self.file, schema, set(self.scan.columns))
 
         def work(file: Any) -> TableBatch:
-            self.file = self._without_signs(self._as_learned(file, schema))
+            self.file = self._prepared(self._as_learned(file, schema))
             self._seen = self._survey(self.file, {})
-            tables = self._tables(self._evidence(schema))
+            if lost := [name for name in also if name not in self.file.types]:
+                raise DataError(f"{self.file.name} has no column {lost[0]!r}; {nearest(lost[0], self.file.types)}")
+            tables = self._tables([*self._evidence(schema), *also])
             return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, {})
 
         return replace(with_retyping(self.file, work), places=places)
@@ -189,10 +204,10 @@ class FileSource:
         check_columns(self.file, schema, set(self.scan.columns))
 
         def work(file: Any) -> tuple[Any, Survey]:
-            file = self._without_signs(self._as_learned(file, schema))
+            file = self._prepared(self._as_learned(file, schema))
             known = [c for c in schema.columns if c.is_evidence and c.name in file.types]
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
-            modes |= {c.name: "nothing" for c in known if c.kind == "text"}
+            modes |= {c.name: "nothing" for c in known if c.is_text}
             return file, self._survey(
                 file, modes, known={c.name: c.levels or () for c in known if modes[c.name] == "levels"}
             )
@@ -267,11 +282,16 @@ class FileSource:
 class EngineSource(FileSource):
     """The rows of a table in an engine: a DuckDB relation, a Polars LazyFrame, an Ibis, Spark or Dask table.
 
-    Rows of Spark and Dask stay there: a sample is drawn by the engine's own means, and is another one each time that
-    the engine says so.
+    Rows of Spark, Dask and database servers stay there: a sample is drawn by the engine's own means, and is another one
+    each time that the engine says so.
     """
 
+    _first: tuple[list[str], Table] = [], Table({}, 0)  # the first rows of these columns, where they were asked for
+
     def _opening(self, file: Lazy, unsure: Sequence[str], counted: Sequence[str]) -> Table:
+        known, table = self._first
+        if set(unsure) <= set(known):
+            return table
         return file.first(FIRST, unsure) if unsure else Table({}, 0)
 
     def _survey(
@@ -287,7 +307,13 @@ class EngineSource(FileSource):
         return _read(file, schema)
 
     def _found(self, file: Lazy, overrides: Overrides, whole: bool) -> Found:
-        return super()._found(file, overrides, whole) if file.can_read else NOTHING
+        if file.can_read:
+            return super()._found(file, overrides, whole)
+        texts = [name for name in file.names if file.storage(name) == "text" and name not in self.scan.columns]
+        unsure = [name for name in texts if name not in overrides.drop and name not in overrides.kind]
+        self._first = unsure, file.first(FIRST, unsure) if unsure else Table({}, 0)
+        refuse_dates(self._first[1], file.name)
+        return NOTHING
 
     def _measure(self, file: Lazy) -> Measure:
         return file.measured(self.scan.target)
@@ -304,17 +330,18 @@ class EngineSource(FileSource):
         return self.file.tables([*dict.fromkeys([*columns, *self.scan.columns])], self.scan.target)
 
     def _drawn(self, schema: Schema, most: int) -> TableBatch:
-        if not self.file.is_spread or self.seen.n_rows <= most:
+        if not self.file.draws or self.seen.n_rows <= most:
             return super()._drawn(schema, most)
         names = [*self._evidence(schema), *self.scan.columns]
         table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
-        return drawn(iter([self.scan.labelled(table, schema, {})]), most, self._ranges(schema))
+        ranges = {name: (column.low, column.high) for name, column in self.seen.columns.items()}
+        return drawn(iter([self.scan.labelled(table, schema, {})]), most, ranges)
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         """The tally of rows in an engine: it sums what a query can; texts and blocks are counted by our own kernels."""
         if self.file.engine in ("polars", "duckdb"):  # in this process, where the kernels are as near
             return super()._streamed(schema, places, families)
-        ours = {name: at for name, at in places.items() if schema.columns[at[0]].kind in ("text", "block")}
+        ours = {name: at for name, at in places.items() if schema.columns[at[0]].kind in ("text", "tags", "block")}
         others = {name: at for name, at in places.items() if name not in ours}
         tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)
         if not ours:
@@ -379,7 +406,16 @@ def _restated(total: Tally, schema: Schema) -> Tally:
 def _given_kind(file: Any, name: str, overrides: Overrides) -> Kind | None:
     """The kind of a column as it was given, itself or by its family."""
     family = overrides.family.get(name)
+    tokens = overrides.tokens.get(name)
+    if tokens is not None and tokens.words == "tags":
+        return overrides.kind.get(name, "tags")
     return overrides.kind.get(name, None if family is None else kind_for(family, file.storage(name)))
+
+
+def _tags(name: str, values: Any, given: Tokens | None) -> Column:
+    """A column that was given as tags, by its first rows."""
+    column = Column(name, "tags", reason="as given")
+    return replace(column, tokens=tokens_for(column, given, Tokens(), () if given else profile(name, values).levels))
 
 
 def _read(file: Any, schema: Schema) -> Any:
@@ -395,8 +431,8 @@ def _mode(file: Any, name: str, overrides: Overrides, found: Found) -> Mode:
     if reading is not None and reading.date is not None and part_column(name, reading.date) is not None:
         return "nothing" if name in overrides.drop else "levels"
     storage, kind = file.storage(name), _given_kind(file, name, overrides)
-    if kind == "text" and storage not in ("text", "empty"):
-        raise DataError(f"column {name!r} of {file.name} holds {storage}, not text")
+    if kind in ("text", "tags") and storage not in ("text", "empty"):
+        raise DataError(f"column {name!r} of {file.name} holds {storage}, not {kind}")
     if name in overrides.drop or kind == "ignored" or storage in ("other", "date", "empty"):
         return "nothing"
     if kind in ("category", "boolean"):
@@ -412,7 +448,7 @@ def _with_levels(column: Column, seen: Survey) -> Column:
         return replace(column, parts=tuple(_with_levels(part, seen) for part in column.parts))
     if column.tokens is not None and not column.tokens.is_chosen and not isinstance(column.levels, range):
         return replace(column, levels=None)
-    if column.levels is None or column.kind in ("ignored", "date", "text") or column.name not in seen.columns:
+    if column.levels is None or column.kind in ("ignored", "date", "text", "tags") or column.name not in seen.columns:
         return column
     known = set(column.levels)
     new = [level for level in seen.columns[column.name].counts if level not in known]

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Batch, Labels, Rows, SomeRows, in_key_order
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, united
+from tallybayes.core.levels import united
+from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.tally import Tally, count
-from tallybayes.data.columns import Overrides, grown, inferred
+from tallybayes.data.columns import grown, inferred
 from tallybayes.data.finding import find
+from tallybayes.data.frames import Table
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import measured_table, read_as, with_readings
-from tallybayes.data.tables import Table, TableBatch
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words
 
 Places = Mapping[str, Sequence[int]]  # block → positions of its columns in the schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tallybayes.errors import DataError
 
@@ -40,16 +40,18 @@ def conversion_message(name: str, error: Exception) -> str:
     what = "number" if kind in ("DOUBLE", "BIGINT") else kind.lower()
     return (
         f"{name}, line {line}: column {column!r} holds {value!r}, which is not a {what}; correct it, leave it "
-        f"empty, or declare it a missing value (--missing-value {value!r})"
+        f"empty, or declare it a missing value with missing_values=[{value!r}]"
     )
 
 
-def read_error(name: str, error: Exception) -> DataError:
+def read_error(name: str, error: Exception, misfit: Callable[[], str | None] = lambda: None) -> DataError:
     """Why a file cannot be read, and what to do."""
     text = str(error)
     if "not utf-8 encoded" in text:
-        return DataError(f"{name} is not in UTF-8; say what it is in: --encoding windows-1252 (or encoding=…)")
+        return DataError(f"{name} is not in UTF-8; say what it is in, such as encoding='windows-1252'")
     if "sniffing" in text or "Expected Number of Columns" in text:
+        if (found := misfit()) is not None:
+            return DataError(f"{name} is not a table: {found}; mend the line, or quote fields that hold the separator")
         line = re.search(r"Line: (\d+)", text)
         where = f" (line {line[1]})" if line else ""
         problem = "its rows have different numbers of fields, or quotes that are not closed"

@@ -14,7 +14,8 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.family import Family
-from tallybayes.core.schema import Column, Level, Schema, in_order, plural
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.summaries import Counts, Moments, Summary
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.dates import orders
@@ -60,7 +61,7 @@ def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> N
     if n_rows and unlabelled == "error":
         raise DataError(
             f"{plural(n_rows, 'row')} of {name} have no label (column {target!r} is empty there); leave such rows "
-            "out, with unlabelled='ignore' or --unlabelled ignore"
+            "out, with unlabelled='ignore'"
         )
 
 
@@ -117,7 +118,7 @@ def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapp
     def is_seen(block: str) -> bool:
         family = families[block]
         how = family.counted_by()
-        if any(schema.columns[p].kind == "text" for p in places[block]):
+        if any(schema.columns[p].is_text for p in places[block]):
             return False
         if how == "levels":
             return family.kind == "category"

@@ -1,29 +1,26 @@
-"""Rows from tables: pandas, Polars and PyArrow frames, dicts of columns, lists of dicts, arrays."""
+"""Tables as rows to be counted or scored: encoded by a schema, a range of rows at a time, and their keys."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import keys
+from tallybayes.core import column_kernels, keys
 from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
-from tallybayes.core.readings import Reading
+from tallybayes.core.plan import Plan
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.data.arrays import is_sparse
-from tallybayes.data.inference import Profile
-from tallybayes.data.labels import is_missing
+from tallybayes.data.frames import Table
+from tallybayes.data.plain import planned_rows
 from tallybayes.data.reading import read_as
 from tallybayes.data.truths import by_meaning
-from tallybayes.data.values import ArrayValues, SeriesValues, Values
+from tallybayes.data.values import Values
 from tallybayes.data.words import WORDS
 from tallybayes.errors import CellError, DataError
 from tallybayes.families import family_of
@@ -31,142 +28,7 @@ from tallybayes.families import family_of
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents tokenised at a time
 
-
-@dataclass(frozen=True)
-class Table:
-    """Columns by name, in their order."""
-
-    columns: Mapping[str, Values]
-    n_rows: int
-    named: bool = True  # an array's columns only have numbers
-    made_by: str = "dict"  # what holds the rows: "pandas", "polars", "pyarrow", "dict" or "array"
-    matrix: NDArray[Any] | None = None  # the array behind them, where there is one
-    applied: tuple[Reading, ...] = ()  # readings by which some of the columns were read already
-
-    def row(self, number: int) -> dict[str, Any]:
-        """The values of one row by column."""
-        return {name: values.value(number) for name, values in self.columns.items()}
-
-    def take(self, rows: NDArray[Any]) -> Table:
-        """Some rows, by number."""
-        columns = {name: values.take(rows) for name, values in self.columns.items()}
-        return replace(
-            self, columns=columns, n_rows=len(rows), matrix=None if self.matrix is None else self.matrix[rows]
-        )
-
-    @staticmethod
-    def joined(tables: Sequence[Table]) -> Table:
-        """The rows of tables of the same columns, one after another."""
-        if len(tables) == 1:
-            return tables[0]
-        columns = {name: values.joined([t.columns[name] for t in tables]) for name, values in tables[0].columns.items()}
-        return replace(tables[0], columns=columns, n_rows=sum(t.n_rows for t in tables), matrix=None)
-
-
-def read_table(data: Any) -> Table:
-    """Read a frame of any kind, a mapping of columns, a list of mappings or an array, without copying its columns."""
-    if isinstance(data, Table):
-        return data
-    if is_sparse(data):
-        raise DataError("a sparse matrix is no table of mixed columns; use MultinomialNB or BernoulliNB")
-    if isinstance(data, Mapping):
-        return _from_columns(data)
-    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
-        names = dict.fromkeys(name for row in data for name in row)
-        return _from_columns({name: [row.get(name) for row in data] for name in names})
-    try:
-        frame = nw.from_native(data, eager_only=True)
-    except TypeError:
-        frame = None
-    except nw.exceptions.DuplicateError:
-        raise _twins(map(str, getattr(data, "column_names", None) or data.columns)) from None
-    return _from_array(data) if frame is None else _from_frame(frame)
-
-
-def _from_columns(data: Mapping[Any, Any]) -> Table:
-    if len({str(name) for name in data}) < len(data):
-        raise _twins(map(str, data))
-    columns: dict[str, Values] = {}
-    for name, values in data.items():
-        try:
-            columns[str(name)] = ArrayValues(values)
-        except DataError as error:
-            raise DataError(f"column {name!r} is no column: {error}") from None
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"the columns differ in length: {lengths}")
-    return Table(columns, next(iter(lengths.values()), 0))
-
-
-def _twins(names: Iterable[str]) -> DataError:
-    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
-    return DataError(f"columns must have different names, but {repeated} occur more than once; rename them")
-
-
-def _from_frame(frame: nw.DataFrame[Any]) -> Table:
-    names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise _twins(names)
-    columns: dict[str, Values] = {n: SeriesValues(c) for n, c in zip(names, frame.iter_columns(), strict=True)}
-    return Table(columns, len(frame), made_by=str(frame.implementation))
-
-
-def _from_array(data: Any) -> Table:
-    if isinstance(data, (str, os.PathLike)):
-        raise DataError(
-            f"expected a table, got {os.fspath(data)!r}; a file is learned with fit(path, target=…) and predicted with "
-            "predict_file(path, out); for all else read it into a frame first"
-        )
-    matrix = np.asarray(data)
-    if matrix.ndim != 2:
-        raise DataError(
-            f"expected a table or an array of shape (rows, columns), got shape {matrix.shape}. Reshape your data: "
-            "array.reshape(-1, 1) for a single column, array.reshape(1, -1) for a single row"
-        )
-    if matrix.dtype.kind == "c":
-        raise DataError("Complex data not supported: split it into real and imaginary columns")
-    columns: dict[str, Values] = {f"x{j}": ArrayValues(matrix[:, j]) for j in range(matrix.shape[1])}
-    numeric = matrix if matrix.dtype.kind in "fiub" else None
-    return Table(columns, matrix.shape[0], named=False, made_by="array", matrix=numeric)
-
-
-def table_like(columns: Mapping[str, NDArray[Any]], made_by: str) -> Any:
-    """Columns as what the training rows came in: a frame, a dict of columns or an array."""
-    if made_by == "dict":
-        return dict(columns)
-    if made_by == "array":
-        return np.column_stack(list(columns.values())) if columns else np.zeros((0, 0))
-    cells = {name: [None if is_missing(v) else v for v in values.tolist()] for name, values in columns.items()}
-    return nw.from_dict(cells, backend=made_by).to_native()  # type: ignore[arg-type]
-
-
-def whole_numbers(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The nearest whole numbers, within what an integer column can hold."""
-    limit = 2.0**62
-    return np.rint(np.clip(values, -limit, limit)).astype(np.int64)
-
-
-def profile(name: str, values: Values | Profile) -> Profile:
-    """The profile of a column: how much is missing, and its levels or its range; that of a file is there already."""
-    if isinstance(values, Profile):
-        return values
-    seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
-    seen = replace(seen, ordered=getattr(values, "ordered", False))
-    if values.storage in ("text", "boolean"):
-        return replace(seen, levels=values.distinct())
-    if values.storage not in ("number", "integer") or seen.n_present == 0:
-        return seen
-    try:
-        numbers = values.numbers(0, len(values))
-    except OverflowError:
-        raise DataError(
-            f"column {name!r} holds integers beyond the range of floats; use kind={{{name!r}: 'category'}}"
-        ) from None
-    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-    # A column of row numbers spans exactly as many values as there are rows, each of them once.
-    counts_rows = values.storage == "integer" and high - low + 1 == len(values) > 20 and not seen.n_missing
-    numbered = counts_rows and len(values.distinct()) == len(values)
-    return replace(seen, low=low, high=high, numbered=numbered)
+Reader = Callable[[int, int], Batch]
 
 
 @dataclass(frozen=True)
@@ -201,16 +63,14 @@ class TableBatch:
 
     def _texts(self) -> list[Column]:
         columns = (self.schema.columns[p] for places in self.places.values() for p in places)
-        return [column for column in columns if column.kind == "text"]
+        return [column for column in columns if column.is_text]
 
     def _is_tokenised(self, column: Column) -> bool:
         return column.name not in self.table.columns or self.table.columns[column.name].is_tokenised(column.tokens)
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows, encoded."""
-        blocks = {
-            name: Encoded(places, self._matrix(name, places, first, last)) for name, places in self.places.items()
-        }
+        blocks = {name: Encoded(places, self.matrix(name, places, first, last)) for name, places in self.places.items()}
         labels = None if self.labels is None else self.labels.rows(first, last)
         return Batch(self.schema, blocks, last - first, labels)
 
@@ -278,7 +138,7 @@ class TableBatch:
         coded = (
             c
             for c in self.schema.columns
-            if c.kind not in ("ignored", "date", "text", "pair") and len(c.levels or ()) > 1
+            if c.kind not in ("ignored", "date", "text", "tags", "pair") and len(c.levels or ()) > 1
         )
         found = ((c, self._never_seen(c)) for c in coded if c.name in self.table.columns)
         return [
@@ -299,9 +159,16 @@ class TableBatch:
                 row = first + int(np.argmax(codes == UNSEEN))
         return row
 
-    def _matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+    def read_by(self, plan: Plan, columns: Sequence[Column], places: Mapping[str, Sequence[int]]) -> Reader | None:
+        """What reads ranges of rows for the plan of a model of such columns and blocks; None if these are others."""
+        if self.places != places or (self.schema.columns is not columns and self.schema.columns != columns):
+            return None
+        return partial(planned_rows, self, plan)
+
+    def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        """The matrix of a block, for a range of rows."""
         columns = [part for p in places for part in self.schema.columns[p].inputs]
-        if columns and columns[0].kind == "text":
+        if columns and columns[0].is_text:
             return self._documents(columns[0], first, last)
         if family_of(name).is_coded:
             codes = np.full((last - first, len(columns)), MISSING, dtype=np.int32, order="F")
@@ -315,7 +182,7 @@ class TableBatch:
         numbers = np.full((last - first, len(columns)), np.nan, order="F")
         for j, column in enumerate(columns):
             if column.name in self.table.columns:
-                numbers[:, j] = self._numbers(column.name, first, last)
+                numbers[:, j] = self.numbers(column.name, first, last)
         return numbers
 
     def _documents(self, column: Column, first: int, last: int) -> Documents:
@@ -327,8 +194,8 @@ class TableBatch:
             return Documents.none(last - first, len(column.levels))
         if values.storage != "text":
             raise DataError(
-                f"column {column.name!r} was learned as text, but holds {values.storage}: {_example(values)}; convert "
-                "it to strings"
+                f"column {column.name!r} was learned as {column.kind}, but holds {values.storage}: {_example(values)}; "
+                "convert it to strings"
             )
         return values.words(column.tokens, column.levels, first, last)
 
@@ -344,14 +211,12 @@ class TableBatch:
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
-            numbers = np.asarray(self._numbers(column.name, first, last), dtype=np.float64)
-            if np.isinf(numbers).any():
-                row = int(np.argmax(np.isinf(numbers)))
-                raise CellError(f"holds {numbers[row]:g}", "Replace infinite values.", row, 0).named(
-                    [column.name], first
-                )
-            bins = np.searchsorted(column.edges, numbers, side="right").astype(np.int32)
-            return np.where(np.isnan(numbers), np.int32(MISSING), bins)
+            numbers = self.numbers(column.name, first, last)
+            bins, row = column_kernels.bin_codes(numbers, column.edges)
+            if row >= 0:
+                error = CellError(f"holds {float(numbers[row]):g}", "Replace infinite values.", row, 0)
+                raise error.named([column.name], first)
+            return bins
         try:
             values, levels = self.table.columns[column.name], column.levels or ()
             return by_meaning(values.codes(first, last, levels), values, first, levels)
@@ -360,7 +225,8 @@ class TableBatch:
                 f"column {column.name!r} holds lists or records, which cannot be levels; unpack it"
             ) from None
 
-    def _numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+    def numbers(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """The numbers of a column, for a range of rows."""
         values = self.table.columns[name]
         if values.storage in ("number", "integer", "boolean", "empty"):
             return values.numbers(first, last)
@@ -381,8 +247,8 @@ def _is_measured(column: Column, values: Values) -> bool:
 
 def _varies(column: Column, ranges: Ranges) -> bool:
     """Whether a column can distinguish rows: one with a single value is no evidence, and no part of a key."""
-    if column.kind == "text" or column.levels is not None:
-        return column.kind == "text" or len(column.levels or ()) > 1
+    if column.is_text or column.levels is not None:
+        return column.is_text or len(column.levels or ()) > 1
     low, high = ranges.get(column.name, (0.0, 1.0))
     return high > low
 
@@ -404,7 +270,7 @@ def _keys_of(
         return numbers
     if values.storage != "text":
         return lambda total, first, ends: keys.add_numbers(total, np.full(len(total), np.nan), own)
-    if column.kind == "text" or not values.is_listed:
+    if column.is_text or not values.is_listed:
         texts = values.texts()
         return lambda total, first, ends: keys.add_texts(total, texts, first, own)
     levels = values.distinct()

@@ -9,8 +9,8 @@ import narwhals as nw
 
 from tallybayes.core.tally import Tally
 from tallybayes.data.arrays import is_array, tally_array
-from tallybayes.data.columns import Overrides
 from tallybayes.data.opening import is_stored, open_source
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.progress import Progress
 from tallybayes.errors import DataError, SettingError
 from tallybayes.families import family_of

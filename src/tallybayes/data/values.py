@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN, Documents
 from tallybayes.core.kernels import Texts, list_text, texts_of
-from tallybayes.core.schema import Level, in_order
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.labels import distinct, encode, factorise, is_missing, objects
+from tallybayes.data.tags import from_listed, lists_as_text, text_of_lists
 from tallybayes.data.words import Counted, HoldsText
 from tallybayes.errors import DataError
 
@@ -39,6 +41,7 @@ class Values(Protocol):
     storage: Storage
     declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
     is_listed: bool  # whether the different values of a text are found once and kept
+    are_lists: bool  # whether its texts were lists of tags
 
     def __len__(self) -> int: ...
     @property
@@ -108,6 +111,8 @@ class ArrayValues(HoldsText):
         }.get(kind, "other")  # type: ignore[assignment]
         if kind == "O":
             self.storage = _storage_of(self.array)
+            if self.storage == "other" and (texts := lists_as_text(self.array.tolist())) is not None:
+                self.array, self.storage, self.are_lists = objects(texts), "text", True
 
     @classmethod
     def of_texts(cls, texts: Sequence[str] | NDArray[Any]) -> ArrayValues:
@@ -158,7 +163,7 @@ class ArrayValues(HoldsText):
 
     def value(self, row: int) -> Any:
         value = self.array[row]
-        return None if is_missing(value) else getattr(value, "item", lambda: value)()
+        return None if is_missing(value) else from_listed(getattr(value, "item", lambda: value)())
 
     def numbers(self, first: int, last: int) -> NDArray[Any]:
         return self._numbers[first:last]
@@ -177,7 +182,9 @@ class SeriesValues(HoldsText):
     ordered = False  # whether the levels of an enumeration follow one another
 
     def __init__(self, series: nw.Series[Any]) -> None:
-        self.series = series
+        lists = text_of_lists(series)
+        self.series = series = series if lists is None else lists
+        self.are_lists = lists is not None
         dtype = series.dtype
         self.declared: tuple[Level, ...] | None = None
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
@@ -251,7 +258,7 @@ class SeriesValues(HoldsText):
 
     def value(self, row: int) -> Any:
         value = self.series[row]
-        return None if is_missing(value) else getattr(value, "item", lambda: value)()
+        return None if is_missing(value) else from_listed(getattr(value, "item", lambda: value)())
 
     def distinct(self) -> tuple[Level, ...]:
         if self.storage == "text":

@@ -9,7 +9,8 @@ import numpy as np
 
 from tallybayes.core.schema import Column, Schema, words
 from tallybayes.core.tokens import Tokens, Vocabulary
-from tallybayes.data.tables import Table, TableBatch
+from tallybayes.data.frames import Table
+from tallybayes.data.tables import TableBatch
 from tallybayes.data.values import Values
 from tallybayes.data.words import Counted
 

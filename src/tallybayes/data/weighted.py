@@ -11,7 +11,7 @@ from tallybayes.core.class_weights import weighted_labels
 from tallybayes.core.family import Family
 from tallybayes.core.schema import Level, Schema
 from tallybayes.core.tally import Tally
-from tallybayes.data.columns import Overrides
+from tallybayes.data.overrides import Overrides
 from tallybayes.data.sources import Facts, Places, Source, counting
 
 

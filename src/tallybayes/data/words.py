@@ -73,6 +73,8 @@ def count_words(texts: kernels.Texts, tokens: Tokens, first: int, last: int, n_j
 
     def part(a: int, b: int) -> Counted:
         documents, words = kernels.count_tokens(texts, first + a, first + b, tokeniser)
+        if tokens.words == "tags":  # a set has each once
+            documents = replace(documents, data=np.ones_like(documents.data))
         if tokens.hashed is None:
             return Counted(words, documents)
         return Counted(range(1 << tokens.hashed), replace(documents, n_columns=1 << tokens.hashed))
@@ -104,6 +106,8 @@ def _missing(x: Documents) -> NDArray[np.bool_]:
 class HoldsText:
     """What a column does if its values are text: its words are counted once, when they are learned."""
 
+    are_lists = False  # whether its texts were lists of tags
+
     _counted: tuple[Tokens, Counted] | None = None
 
     def texts(self, first: int = 0, last: int | None = None) -> kernels.Texts:
@@ -116,18 +120,18 @@ class HoldsText:
 
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted:
         """The words of all documents; kept, so that they are not tokenised again when they are counted by class."""
-        if self._counted is None or self._counted[0] != tokens:
+        if self._counted is None or self._counted[0] != tokens.counted:
             texts = self.texts()
-            self._counted = tokens, count_words(texts, tokens, 0, len(texts), n_jobs)
+            self._counted = tokens.counted, count_words(texts, tokens, 0, len(texts), n_jobs)
         return self._counted[1]
 
     def is_tokenised(self, tokens: Tokens | None) -> bool:
         """Whether the words are counted already."""
-        return self._counted is not None and self._counted[0] == tokens
+        return self._counted is not None and tokens is not None and self._counted[0] == tokens.counted
 
     def words(self, tokens: Tokens, levels: Sequence[Level], first: int, last: int) -> Documents:
         """How often each of the words occurs in a range of documents."""
-        if self._counted is not None and self._counted[0] == tokens:
+        if self._counted is not None and self._counted[0] == tokens.counted:
             counted = self._counted[1]
             return replace(counted, documents=counted.documents.rows(first, last)).within(levels, tokens)
         return count_words(self.texts(first, last), tokens, 0, last - first).within(levels, tokens)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from tallybayes.core.settings import prior_by_class
 from tallybayes.data import targets
-from tallybayes.data.tables import Table
+from tallybayes.data.frames import Table
 from tallybayes.errors import DataError, NegativeError
 
 
@@ -130,6 +130,16 @@ def check_lengths(n_rows: int, n_labels: int) -> None:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n_rows}, {n_labels}]")
 
 
+def check_size(table: Table, estimator: Any, n_labels: int | None = None) -> None:
+    """Refuse a table without rows or columns, and labels of other rows, in scikit-learn's words."""
+    check_lengths(table.n_rows, table.n_rows if n_labels is None else n_labels)
+    if table.n_rows == 0 or not table.columns:
+        raise ValueError(
+            f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) (shape="
+            f"({table.n_rows}, {len(table.columns)})) while a minimum of 1 is required by {type(estimator).__name__}."
+        )
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """NumPy's generator for scikit-learn's ``random_state``."""
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4))
@@ -138,3 +148,10 @@ def generator(random_state: Any) -> np.random.Generator:
 def given_prior(prior: Any, classes: NDArray[Any]) -> dict[Any, float]:
     """Probabilities in the order of the classes, as a mapping."""
     return prior_by_class(np.asarray(prior, dtype=np.float64), classes.tolist())  # type: ignore[return-value]
+
+
+def common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
+    """The type of labels that holds both; the plainest where they differ."""
+    if before.dtype.kind == more.dtype.kind:
+        return max(before.dtype, more.dtype, key=lambda kind: kind.itemsize).str
+    return "|O" if "O" in (before.dtype.kind, more.dtype.kind) else ""

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import export
 from tallybayes.core.model import Model
+from tallybayes.inspection.reasons import ReasonPlan, reason_plan
 
 
 def fitted_model(estimator: Any) -> Model:
@@ -20,28 +21,40 @@ def fitted_model(estimator: Any) -> Model:
     return estimator.model_
 
 
-def to_json(self: Any, indent: int | None = None) -> str:
+def _plan(model: Model, given: Any) -> ReasonPlan | None:
+    """What reasons are worked out with, from how many there are to be, or from the arguments of `reasons`."""
+    if given is None:
+        return None
+    return reason_plan(model, **given) if isinstance(given, Mapping) else reason_plan(model, given)
+
+
+def to_json(self: Any, indent: int | None = None, reasons: int | Mapping[str, Any] | None = None) -> str:
     """Return how the model scores a row, as JSON of a documented form that any language can evaluate.
 
     Parameters
     ----------
     indent : int, optional
         Blanks that a level of nesting is moved to the right by; without it everything is on one line.
+    reasons : int or mapping, optional
+        Also write what reason codes are worked out with: how many there are, or the arguments of `reasons`.
 
     Returns
     -------
     str
     """
-    return export.to_json(fitted_model(self), indent)
+    return export.to_json(fitted_model(self), indent, _plan(fitted_model(self), reasons))
 
 
-def to_python(self: Any, name: str = "predict_proba") -> str:
+def to_python(self: Any, name: str = "predict_proba", reasons: int | Mapping[str, Any] | None = None) -> str:
     """Return the source of one Python function that scores a row, and needs nothing but Python.
 
     Parameters
     ----------
     name : str, default="predict_proba"
         What the function is called.
+    reasons : int or mapping, optional
+        Also write the functions ``contributions(row)``, what each column adds to the score of each class, and
+        ``reasons(row)``: how many reasons there are, or the arguments of `reasons`.
 
     Returns
     -------
@@ -57,7 +70,7 @@ def to_python(self: Any, name: str = "predict_proba") -> str:
     >>> space["predict_proba"]({"wind": "strong"})
     {'no': 0.571..., 'yes': 0.428...}
     """
-    return export.to_python(fitted_model(self), name)
+    return export.to_python(fitted_model(self), name, _plan(fitted_model(self), reasons))
 
 
 def to_sql(
@@ -67,6 +80,8 @@ def to_sql(
     proba: bool = True,
     keep: Sequence[str] | None = None,
     coverage: float | None = None,
+    reasons: int | Mapping[str, Any] | None = None,
+    contributions: bool = False,
 ) -> str:
     """Return one SELECT that scores the rows of a table in the database that holds them.
 
@@ -82,6 +97,10 @@ def to_sql(
     coverage : float, optional
         Also return a column ``set_LABEL`` for every class: 1 where it is in the prediction set of that coverage
         (`predict_set`), 0 where it can be ruled out.
+    reasons : int or mapping, optional
+        Also return ``reason_1``, ``loss_1``, …: how many reasons there are, or the arguments of `reasons`.
+    contributions : bool, default=False
+        With `reasons`, also return a column ``c_NAME``: what each column adds to the score, in nats.
 
     Returns
     -------
@@ -96,7 +115,8 @@ def to_sql(
     >>> duckdb.sql(model.to_sql("days")).fetchall()
     [('weak', 'yes', 0.181..., 0.818...)]
     """
-    return export.to_sql(fitted_model(self), table, dialect, proba, keep, coverage)
+    model = fitted_model(self)
+    return export.to_sql(model, table, dialect, proba, keep, coverage, _plan(model, reasons), contributions)
 
 
 def to_onnx(self: Any, missing_text: str = "", dtype: Literal["float64", "float32"] = "float64") -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import storage
-from tallybayes.core.batch import Array, Rows
+from tallybayes.core.batch import Array, Batch, Rows
 from tallybayes.core.costs import cheapest, cost_matrix
 from tallybayes.core.model import Model
 from tallybayes.core.tally import Tally
@@ -23,9 +23,9 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError, plain, unlearning
 from tallybayes.estimators._checks import generator, given_prior, unchanged_on_error
 from tallybayes.estimators._exports import report, to_json, to_onnx, to_python, to_sql
-from tallybayes.estimators._judging import evaluate, predict_set
+from tallybayes.estimators._judging import evaluate, predict_interval, predict_set, scorecard
 from tallybayes.estimators._linear import coef, intercept, to_logistic_regression
-from tallybayes.estimators._reading import contributions, load
+from tallybayes.estimators._reading import contributions, load, reasons
 from tallybayes.estimators._saving import saved_of
 from tallybayes.estimators._steps import converged, log_likelihood_path, n_iter, unlabelled_weight
 from tallybayes.inspection.receipts import Receipt
@@ -73,6 +73,10 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Rows:
         """Check rows and read them as the model does."""
         raise NotImplementedError
+
+    def _one_row(self, X: Any) -> Batch | None:
+        """Hook for estimators that have a shorter way to a single row that is only scored."""
+        return None
 
     def _labelled(self, X: Any, y: Any, weight: Any, learning: bool = False) -> Rows:
         """The same with labels and weights; in learning new levels and classes are taken in."""
@@ -177,7 +181,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         if costs is None:
             return self.classes_[self.model_.predict(batch, self.n_jobs)]
         matrix = cost_matrix(costs, self.model_.schema.classes)
@@ -194,7 +198,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.posterior(batch, self.n_jobs), batch)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -208,7 +212,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.log_posterior(batch, self.n_jobs), batch)
 
     def predict_joint_log_proba(self, X: Any) -> Array:
@@ -222,7 +226,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        batch = self._rows(X)
+        batch = self._one_row(X) or self._rows(X)
         return self._output(self.model_.log_joint(batch, self.n_jobs), batch)
 
     def score_samples(self, X: Any) -> Array:
@@ -254,7 +258,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
         """
         return self.model_.log_likelihood(self.labelled_rows(X, y, sample_weight), self.n_jobs)
 
-    contributions, load = contributions, classmethod(load)
+    contributions, reasons, load = contributions, reasons, classmethod(load)
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Return the leave-one-out log P(y | x) of training rows.
@@ -365,7 +369,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return changed
 
     to_json, to_python, to_sql, to_onnx, report = to_json, to_python, to_sql, to_onnx, report
-    evaluate, predict_set = evaluate, predict_set
+    evaluate, predict_set, predict_interval = evaluate, predict_set, predict_interval
+    scorecard = scorecard
     coef_, intercept_, to_logistic_regression = property(coef), property(intercept), to_logistic_regression
 
     def __sklearn_is_fitted__(self) -> bool:

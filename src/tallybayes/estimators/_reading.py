@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from tallybayes.core.importance import importance_of
 from tallybayes.errors import MissingExtraError, ModelFileError
 from tallybayes.inspection.overview import Overview
 from tallybayes.inspection.overview import overview as overview_of
+from tallybayes.inspection.reasons import MOST, Reasons
+from tallybayes.inspection.reasons import reasons as reasons_of
 
 
 def load(cls: type[Any], path: str | os.PathLike[str]) -> Any:
@@ -78,6 +81,54 @@ def contributions(self: Any, X: Any, *, as_frame: bool = False) -> Array | Any:
     frame.insert(0, "prior", prior, allow_duplicates=True)
     frame.insert(len(frame.columns), "total", total, allow_duplicates=True)
     return frame
+
+
+def reasons(
+    self: Any,
+    X: Any,
+    most: int = MOST,
+    reference: Any = "population",
+    groups: Mapping[str, Sequence[str]] | None = None,
+    label: Any = None,
+) -> Reasons:
+    """Return reason codes: the columns that took most from the score of each row.
+
+    Parameters
+    ----------
+    X : rows as `predict` takes them
+    most : int, default=4
+        How many reasons a row has at most; columns that took nothing are none.
+    reference : {"population", "best"} or table, default="population"
+        What a row is compared with: the mean of the rows that were learned, the best value of each column, or a row;
+        of several rows, their mean.
+    groups : mapping of label to columns, optional
+        Columns that are one reason, under a name of their own.
+    label : class, optional
+        Whose score it is; of two classes, the second by default.
+
+    Returns
+    -------
+    Reasons
+        A tuple of reasons, each with ``name`` and ``loss`` in nats, for every row.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, datasets
+    >>> model = NaiveBayes(classical=True).fit(datasets.tennis(), target="play")
+    >>> day = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]}
+    >>> print(model.reasons(day, most=2))
+    what took most from the score of yes
+      row 0: outlook -0.748, humidity -0.738
+    """
+    batch = self._rows(X)
+    return reasons_of(self.model_, batch, most, _row_of(self, reference), groups, label)
+
+
+def _row_of(self: Any, reference: Any) -> Any:
+    """A reference as rows of the model, unless it is a word, or a row by name."""
+    if isinstance(reference, str | Mapping) or hasattr(reference, "most_rows"):
+        return reference
+    return self._rows(reference)
 
 
 def importance(self: Any) -> dict[str, float]:

@@ -5,33 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from html import escape
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Labels
+from tallybayes.core.batch import Batch, Labels
 from tallybayes.core.evaluation import CalibrationReport, Evaluation
+from tallybayes.core.levels import united
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Schema, united
+from tallybayes.core.schema import Schema
 from tallybayes.core.settings import EvidenceWeights, Prior
 from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target, with_warnings
+from tallybayes.data.frames import Table, read_table, table_like
 from tallybayes.data.labels import row_weights
 from tallybayes.data.opening import source_of
+from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
-from tallybayes.data.tables import Table, TableBatch, read_table, table_like
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, SettingError
-from tallybayes.estimators._checks import Target, check_lengths, given_prior, unchanged_on_error
+from tallybayes.estimators._checks import (
+    Target,
+    check_size,
+    common_type,
+    given_prior,
+    unchanged_on_error,
+)
 from tallybayes.estimators._fitted import Fitted
 from tallybayes.estimators._reading import importance, overview
 from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
 from tallybayes.inspection.predictions import PredictionColumns, predict_file
 from tallybayes.inspection.sampling import sampled
-from tallybayes.inspection.summary import class_table, summary
+from tallybayes.inspection.summary import summary
 from tallybayes.learning.learn import learn
 from tallybayes.learning.prior_shift import PriorShift, estimate_prior
 from tallybayes.learning.textbook import settings_of_tally
@@ -103,7 +111,7 @@ class TableNB(Fitted):
                 X, labels, weight = target.labelled(self._read(X), weight)
                 batch = self._known(X, labels, weight, learning=True)
                 model = self.model_.learn(batch, self.n_jobs, decay=self.decay)
-                labels_type = _common_type(self.classes_, Target.coded(labels, None)[0])
+                labels_type = common_type(self.classes_, Target.coded(labels, None)[0])
             else:
                 source = self._table_source(X, target, weight, name)
                 model, labels_type = learn(source, options=replace(options, stream=True)), source.facts.labels
@@ -130,16 +138,8 @@ class TableNB(Fitted):
     def _table_source(self, X: Any, target: Target, weight: Any, name: str | None) -> TableSource:
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
-        self._check_size(table, len(labels))
+        check_size(table, self, len(labels))
         return source_of(table, target, weight, name, self.n_jobs)
-
-    def _check_size(self, table: Table, n_labels: int) -> None:
-        check_lengths(table.n_rows, n_labels)
-        if table.n_rows == 0 or not table.columns:
-            raise ValueError(
-                f"Found array with {table.n_rows} sample(s) and {len(table.columns)} feature(s) (shape="
-                f"({table.n_rows}, {len(table.columns)})) while a minimum of 1 is required by {type(self).__name__}."
-            )
 
     # ------------------------------------------------------------------------------------------ reading rows
 
@@ -155,7 +155,7 @@ class TableNB(Fitted):
         self, table: Table, labels: Any, weight: Any, learning: bool, classes: NDArray[Any] | None = None
     ) -> TableBatch:
         """A table of known columns with its labels; in learning new levels are taken in."""
-        self._check_size(table, len(labels))
+        check_size(table, self, len(labels))
         table = self._matched(table)
         columns = grown(self.schema_.columns, table, self.n_jobs) if learning else tuple(self.schema_.columns)
         found, codes = Target.coded(labels, classes)
@@ -167,12 +167,11 @@ class TableNB(Fitted):
     def _rows(self, X: Any) -> TableBatch:
         check_is_fitted(self)
         table = self._read(X)
-        if table.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required by "
-                f"{type(self).__name__}."
-            )
+        check_size(table, self)
         return with_warnings(TableBatch(self.schema_, self._matched(table), self.tally_.places))
+
+    def _one_row(self, X: Any) -> Batch | None:
+        return one_row(self.model_, X) if "model_" in vars(self) else None
 
     def _matched(self, table: Table) -> Table:
         bag = [self.schema_.columns[p].name for p in self.model_.bag]
@@ -197,7 +196,7 @@ class TableNB(Fitted):
         """
         return self.evaluate(X, y, sample_weight, method="test").accuracy.value
 
-    def explain(self, row: Any, against: Any = None) -> Explanation:
+    def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Explanation:
         """Return the evidence for the prediction of one row.
 
         Parameters
@@ -205,6 +204,8 @@ class TableNB(Fitted):
         row : mapping of column to value, or a table of one row
         against : class label, optional
             The class to compare with; the runner-up if not given.
+        interval : float, optional
+            The share of intervals that cover, such as 0.9: evidence and probabilities then have intervals.
 
         Returns
         -------
@@ -218,7 +219,7 @@ class TableNB(Fitted):
         batch = self._rows(row)
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
-        return explain(self.model_, batch, batch.table.row(0), against)
+        return explain(self.model_, batch, batch.table.row(0), against, interval)
 
     def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
         """Return the words that are typical of a class: frequent in it, and more so than in the others.
@@ -277,8 +278,8 @@ class TableNB(Fitted):
         -------
         PriorShift
         """
-        batch = self._rows(X)
-        return estimate_prior(self.model_, batch, n_jobs=self.n_jobs, **options)
+        rows = self._rows(X)
+        return estimate_prior(self.model_, rows, n_jobs=self.n_jobs, **options)
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, *, missing: bool = False
@@ -311,9 +312,11 @@ class TableNB(Fitted):
         shown = super()._repr_html_()
         if "model_" not in vars(self):
             return shown
-        rows = "".join(f"<tr><td>{escape(name)}<td>{weight}<td>{p}" for name, weight, p in class_table(self.model_))
-        classes = f"<table><thead><tr><th>class<th>rows<th>prior</thead>{rows}</table>"
-        return f"{shown}{self.schema_._repr_html_()}{classes}"
+        return f"{shown}{self.model_._repr_html_()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        shown = super()._repr_mimebundle_(**kwargs)
+        return shown | {"text/html": self._repr_html_()} if "text/html" in shown else shown
 
     # ------------------------------------------------------------------------------------------ other models
 
@@ -403,10 +406,3 @@ class TableNB(Fitted):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _common_type(before: NDArray[Any], more: NDArray[Any]) -> str:
-    """The type of labels that holds both; the plainest where they differ."""
-    if before.dtype.kind == more.dtype.kind:
-        return max(before.dtype, more.dtype, key=lambda kind: kind.itemsize).str
-    return "|O" if "O" in (before.dtype.kind, more.dtype.kind) else ""

@@ -66,6 +66,14 @@ class NaiveBayes(TableNB):
         Columns that are also taken together, two at a time: those that are found to say more so, or the given ones.
     max_pairs : int, optional
         How many pairs may be found: 0 for none, at most two for each column by default.
+    max_bins : int or mapping of column to int, optional
+        How many bins a number, and how many groups of levels a category, may have; such columns are tables.
+    monotone : mapping of column to 1, -1 or "auto", optional
+        Numbers whose evidence for the second of two classes must not fall (1) or not rise (−1) as they grow; "auto"
+        takes the direction that the rows have.
+    readable : bool, default=False
+        A model that fits on a page, such as `scorecard` needs: every column a table of at most six lines (`max_bins`),
+        with a weight, and no pairs, corrections or numbers taken together.
     classical : bool, default=False
         The textbook model: Gaussian numbers, Laplace smoothing, no weights, no pairs.
     var_smoothing : float, default=1e-9
@@ -173,6 +181,9 @@ class NaiveBayes(TableNB):
         weights: Weights = "auto",
         pairs: Pairs = "auto",
         max_pairs: int | None = None,
+        max_bins: int | Mapping[str, int] | None = None,
+        monotone: Mapping[str, int | Literal["auto"]] | None = None,
+        readable: bool = False,
         classical: bool = False,
         var_smoothing: float = 1e-9,
         variance: Literal["class", "shared"] = "class",
@@ -204,6 +215,9 @@ class NaiveBayes(TableNB):
         self.weights = weights
         self.pairs = pairs
         self.max_pairs = max_pairs
+        self.max_bins = max_bins
+        self.monotone = monotone
+        self.readable = readable
         self.classical = classical
         self.var_smoothing = var_smoothing
         self.variance = variance

@@ -19,8 +19,8 @@ from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.schema import plural
 from tallybayes.core.settings import Settings
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.sources import Source
-from tallybayes.data.tables import Table, read_table
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.estimators._checks import generator, unchanged_on_error
 from tallybayes.estimators._fitted import Fitted

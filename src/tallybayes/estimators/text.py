@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.core.class_weights import ClassWeight
 from tallybayes.core.settings import Prior
 from tallybayes.core.tokens import USUAL, Tokens, Words
+from tallybayes.data.frames import Table
 from tallybayes.data.labels import is_missing, objects
-from tallybayes.data.tables import Table
 from tallybayes.data.values import ArrayValues, SeriesValues, Values
 from tallybayes.errors import DataError, row_number
 from tallybayes.estimators._fitted import Fitted
@@ -72,6 +72,9 @@ class TextNB(TableNB):
         Number the words by a hash of so many bits instead of keeping them: memory is fixed.
     damped, scaled : bool, optional
         Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
+    tokens : {"auto"}, optional
+        "auto" lets held-out texts choose `ngrams` and `scaled`, where these are not given. If nothing is given of how
+        texts are tokenised, and they are few enough for it to take less than the fit once more, `scaled` is chosen.
     idf : bool, default=False
         Give words that are in few texts a larger weight. Other weights are not learned then, and figures are by folds.
     class_weight : {"balanced"} or mapping of class to weight, optional
@@ -119,6 +122,7 @@ class TextNB(TableNB):
         "ngrams": [tuple, list, None],
         "damped": ["boolean", None],
         "scaled": ["boolean", None],
+        "tokens": [StrOptions({"auto"}), None],
         "idf": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), Mapping, None],
         "verbose": ["verbose"],
@@ -140,6 +144,7 @@ class TextNB(TableNB):
         hashed: int | None = None,
         damped: bool | None = None,
         scaled: bool | None = None,
+        tokens: Literal["auto"] | None = None,
         idf: bool = False,
         class_weight: ClassWeight = None,
         prior: Prior | Sequence[float] = "empirical",
@@ -162,6 +167,7 @@ class TextNB(TableNB):
         self.hashed = hashed
         self.damped = damped
         self.scaled = scaled
+        self.tokens = tokens
         self.idf = idf
         self.class_weight = class_weight
         self.prior = prior
@@ -222,12 +228,16 @@ class TextNB(TableNB):
 
     def _options(self) -> Options:
         plain = self.unlabelled == "em"  # expectation-maximisation needs a likelihood
+        usual = Tokens() if plain else USUAL
+        tokens = tokens_of(self, usual)
+        is_given = tokens != usual or (self.scaled, self.ngrams, self.tokens) != (None, None, None)
         return Options(
             kind={TEXT: "text"},
             class_weight=self.class_weight,
             family={TEXT: self.family or ("multinomial" if plain else "complement")},
-            tokens=tokens_of(self, Tokens() if plain else USUAL),
+            tokens=tokens if is_given else None,
             alpha=None if self.alpha is None else float(self.alpha),
+            choose_tokens=self._chosen_tokens(),
             idf=bool(self.idf),
             weights=self.weights,
             max_pairs=0,
@@ -238,7 +248,14 @@ class TextNB(TableNB):
             n_jobs=self.n_jobs,
         )
 
-    def explain(self, row: Any, against: Any = None) -> Any:
+    def _chosen_tokens(self) -> tuple[str, ...] | None:
+        """What of the tokens held-out texts choose; None for the usual."""
+        if self.tokens is None:
+            return None
+        is_free = self.characters is None and self.words != "lines"
+        return tuple(n for n in ("scaled", "ngrams") if getattr(self, n) is None and (n == "scaled" or is_free))
+
+    def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Any:
         """Return the evidence for the class of one text.
 
         Parameters
@@ -246,12 +263,14 @@ class TextNB(TableNB):
         row : str
         against : class label, optional
             The class to compare with; the runner-up if not given.
+        interval : float, optional
+            The share of intervals that cover, such as 0.9.
 
         Returns
         -------
         Explanation
         """
-        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against)
+        return super().explain(self._read([row]) if isinstance(row, (str, bytes)) else row, against, interval=interval)
 
 
 def tokens_of(given: Any, usual: Tokens) -> Tokens:
@@ -283,7 +302,7 @@ def text_values(documents: Any) -> Values:
     if isinstance(documents, list) and documents and set(map(type, documents)) == {str}:
         return ArrayValues.of_texts(documents)
     values = _column(documents)
-    if values.storage not in ("text", "empty"):
+    if values.storage not in ("text", "empty") or values.are_lists:
         row, bad = next(
             (i, v) for i, v in enumerate(documents) if not isinstance(v, (str, bytes)) and not is_missing(v)
         )

@@ -38,6 +38,8 @@ from tallybayes.core.terms import (
 )
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.export.reasons import Ranked
+from tallybayes.inspection.reasons import ReasonPlan
 
 FORMAT, VERSION = "tallybayes scorer", 1
 
@@ -101,14 +103,15 @@ class Scorer:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Model, texts: bool = False, readings: bool = False) -> Scorer:
-        """The scorer of a model; one with columns of text, or read from others, only where that can be done."""
-        if model.texts and not texts:
-            names = ", ".join(repr(column.name) for column in model.texts.values())
-            raise NotAvailableError(
-                f"the text in {names} is tokenised by rules that neither SQL nor ONNX can write down; use to_python or "
-                "to_json"
-            )
+    def of(cls, model: Model, texts: bool = False, readings: bool = False, tags: bool = False) -> Scorer:
+        """The scorer of a model; one with columns of text or tags, or read from others, only where that can be done."""
+        unable = [c for c in model.texts.values() if not (texts or (tags and c.kind == "tags"))]
+        if unable:
+            names, what = ", ".join(repr(column.name) for column in unable), "the text"
+            by = "is tokenised by rules that neither SQL nor ONNX can write down; use to_python or to_json"
+            if all(column.kind == "tags" for column in unable):
+                what, by = "the tags", "cannot be split in ONNX; use to_sql, to_python or to_json"
+            raise NotAvailableError(f"{what} in {names} {by}")
         calibration, classes = model.settings.calibration, model.schema.classes
         if not isinstance(calibration, Temperature | Isotonic | None):
             raise NotAvailableError(f"a calibration of type {type(calibration).__name__} cannot be exported")
@@ -120,7 +123,7 @@ class Scorer:
         if read and not readings:
             raise NotAvailableError(
                 f"column {next(iter(read))!r} is read from {next(iter(read.values())).source!r} (a date, or numbers as "
-                "text), which this export cannot do; to_json, to_python and to_sql for DuckDB can, or derive the column"
+                "text), which ONNX cannot do; to_json, to_python and to_sql can, or derive it before"
             )
         return replace(scorer, readings=read)
 
@@ -153,9 +156,13 @@ class Scorer:
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def to_json(model: Model, indent: int | None = None) -> str:
-    """What a model does to a row, as JSON."""
-    return Scorer.of(model, texts=True, readings=True).to_json(indent)
+def to_json(model: Model, indent: int | None = None, reasons: ReasonPlan | None = None) -> str:
+    """What a model does to a row, as JSON; with a plan of reasons, what they are worked out with, too."""
+    scorer = Scorer.of(model, texts=True, readings=True)
+    if reasons is None:
+        return scorer.to_json(indent)
+    record = scorer.as_dict() | {"reasons": Ranked.of(reasons, model, scorer.terms).as_dict()}
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 # ------------------------------------------------------------------------------------------ from parameters to terms

@@ -33,18 +33,25 @@ from tallybayes.core.terms import (
 from tallybayes.errors import SettingError
 from tallybayes.export.portable import NAMES, Scorer, check_plain
 from tallybayes.export.python_readings import reading_lines, source_lines
+from tallybayes.export.reasons import CONTRIBUTIONS, RANKING, Ranked, entries
+from tallybayes.inspection.reasons import LEAST, ReasonPlan
 
 
-def to_python(model: Model, name: str = "predict_proba") -> str:
-    """The source of a function of that name, from a dict of column to value to a dict of label to probability."""
-    if not name.isidentifier() or keyword.iskeyword(name):
+def to_python(model: Model, name: str = "predict_proba", reasons: ReasonPlan | None = None) -> str:
+    """The source of a function of that name, from a dict of column to value to a dict of label to probability.
+
+    With a plan of reasons there are two more functions of a row, ``contributions`` and ``reasons``.
+    """
+    taken = ("contributions", "reasons") if reasons is not None else ()
+    if not name.isidentifier() or keyword.iskeyword(name) or name in taken:
         raise SettingError(f"{name!r} cannot be the name of a function")
     scorer = Scorer.of(model, texts=True, readings=True)
     check_plain(scorer)
     lines_of = Lines()
-    body = [line for column, reading in scorer.readings.items() for line in reading_lines(column, reading)]
-    body += [line for term in scorer.terms for line in lines_of.added(term)]
+    read = [line for column, reading in scorer.readings.items() for line in reading_lines(column, reading)]
+    body = [*read, *(line for term in scorer.terms for line in lines_of.added(term))]
     body += _ending(scorer, lines_of.tables)
+    more = [] if reasons is None else _with_reasons(Ranked.of(reasons, model, scorer.terms), scorer, lines_of, read)
     labels = ", ".join(f"{_text(label)}: p[{k}]" for k, label in enumerate(scorer.classes))
     tables = (f"_{n} = {table}" for n, table in enumerate(lines_of.tables))
     start = f"    s = list({_text(scorer.prior)})"
@@ -53,8 +60,37 @@ def to_python(model: Model, name: str = "predict_proba") -> str:
     imports = [*IMPORTS, *(source_lines() if scorer.readings else ())]
     if any(isinstance(term, Text) for term in scorer.terms):
         imports += _tokenising()
-    lines = [*imports, *tables, "", "", f"def {name}(row):", *HELPERS, start, *scored, f"    return {{{labels}}}"]
+    helpers = (*HELPERS, *SOFTMAX)
+    lines = [
+        *imports,
+        *tables,
+        "",
+        "",
+        f"def {name}(row):",
+        *helpers,
+        start,
+        *scored,
+        f"    return {{{labels}}}",
+        *more,
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _with_reasons(ranked: Ranked, scorer: Scorer, lines_of: Lines, read: list[str]) -> list[str]:
+    """The lines of the functions of contributions and of reasons."""
+    body = list(read)
+    for term, column in zip(scorer.terms, ranked.owners, strict=True):
+        body += [f"s = [0.0] * {len(scorer.prior)}", *lines_of.added(term), f"keep({column!a}, s)"]
+    copied = ["    row = dict(row)"] if read else []
+    labels = _text(scorer.classes)
+    ending = f"    return {{column: dict(zip({labels}, s)) for column, s in found.items()}}"
+    return [
+        *("", "", f"COEFFICIENTS = {_text(ranked.plan.coefficients)}", f"LEAST = {LEAST!r}"),
+        f"REASONS = {_text(entries(ranked))}",
+        *("", "", "def contributions(row):", *CONTRIBUTIONS, *HELPERS[1:], *copied),
+        *(f"    {line}" for line in body),
+        *(ending, "", "", f"def reasons(row, most={ranked.plan.most}):", *RANKING),
+    ]
 
 
 IMPORTS = (
@@ -76,6 +112,8 @@ HELPERS = (
     '            raise ValueError(f"{column!r} is missing, and it is a part of a whole that must be complete")',
     "        return x",
     "",
+)
+SOFTMAX = (
     "    def softmax(s):",
     "        top = max(s)",
     "        e = [exp(v - top) for v in s]",
@@ -169,7 +207,7 @@ class Lines:
 
     def text(self, term: Text) -> Iterator[str]:
         places = self.table({word: place for place, word in enumerate(term.words)})
-        asked = ("words", "lower", "ngrams", "characters", "stop_words", "damped", "scaled")
+        asked = ("words", "lower", "ngrams", "characters", "stop_words", "damped", "scaled", "separator")
         tokens = ", ".join(f"{name}={_text(getattr(term.tokens, name))}" for name in asked)
         yield f"x = value({term.column!a})"
         yield IF_SOME

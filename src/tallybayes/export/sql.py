@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.calibration import Curve, Isotonic, Temperature
+from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.core.terms import (
@@ -28,13 +28,19 @@ from tallybayes.core.terms import (
     Part,
     Spike,
     Term,
+    Text,
     Together,
     by_class,
 )
-from tallybayes.data.reading import expressions
-from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.errors import SettingError
 from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
 from tallybayes.export.portable import NAMES, Scorer, check_plain
+from tallybayes.export.reasons import Ranked, loss_columns, ranking
+from tallybayes.export.reasons import outputs as outputs_of
+from tallybayes.export.sql_curves import isotonic_steps
+from tallybayes.export.sql_readings import read_first
+from tallybayes.export.sql_tags import tag_conditions
+from tallybayes.inspection.reasons import ReasonPlan
 from tallybayes.inspection.sets import thresholds
 
 FAR = 1e75  # the square of a number below it, times one, is a number
@@ -48,13 +54,19 @@ def to_sql(
     proba: bool = True,
     keep: Sequence[str] | None = None,
     coverage: float | None = None,
+    reasons: ReasonPlan | None = None,
+    contributions: bool = False,
 ) -> str:
-    """One SELECT that returns the prediction, the probability and set membership of each class, for every row."""
-    scorer = Scorer.of(model, readings=dialect == "duckdb")
+    """One SELECT that returns the prediction, the probability and set membership of each class, for every row.
+
+    With a plan of reasons also these, and with ``contributions`` what each of their names adds to the score.
+    """
+    scorer = Scorer.of(model, tags=True, readings=True)
     check_plain(scorer)
     least = None if coverage is None else thresholds(model, coverage)
     query = Query(scorer, dialect_of(dialect), scorer.inputs if keep is None else tuple(keep))
-    return query.text(table, proba, least)
+    ranked = None if reasons is None else Ranked.of(reasons, model, scorer.terms)
+    return query.text(table, proba, least, ranked, contributions)
 
 
 class Query:
@@ -75,29 +87,28 @@ class Query:
 
     # ------------------------------------------------------------------------------------------ the whole
 
-    def text(self, table: str | Sequence[str], proba: bool, least: Array | None = None) -> str:
+    def text(
+        self,
+        table: str | Sequence[str],
+        proba: bool,
+        least: Array | None = None,
+        ranked: Ranked | None = None,
+        contributions: bool = False,
+    ) -> str:
         """The query; ``least`` is the probability (K,) from which each class is in the prediction set."""
         d, own = self.dialect, self.own
         scores = self._scores()
         chances = [f"p_{label}" for label in self.scorer.classes if proba]
         outputs = ["prediction", *chances, *(f"set_{label}" for label in self.scorer.classes if least is not None)]
-        if taken := [name for name in self.keep if name in outputs]:
+        parts = [] if ranked is None else loss_columns(self, ranked)
+        more = [] if ranked is None else list(outputs_of(ranked, contributions))
+        if taken := [name for name in self.keep if name in (*outputs, *more)]:
             raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
-        kept = [f"{own}k{j}" for j, _ in enumerate(self.keep)]
-        source = self._read(".".join(map(d.identifier, [table] if isinstance(table, str) else table)))
-        plain = [f"{own}given.{d.identifier(name)} AS {called}" for name, called in zip(self.keep, kept, strict=True)]
-        given = [*plain, *(f"{self._given(name)} AS {called}" for name, called in self.raw.items())]
-        numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
-        self.steps = [(f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins)]
-        self._step("rows", f"{source} AS {own}given", [*given, *numbers])
-        coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
-        joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
-        self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
+        kept, extra = self._scored(table, scores, parts, ranked, contributions)
+        first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
+        kept = [*kept, *extra]
         s = [f"{own}s{k}" for k in range(self.n_classes)]
-        self._step(
-            "scored", f"{own}coded", [*kept, *(f"{score} AS {name}" for score, name in zip(scores, s, strict=True))]
-        )
-        self._step("topped", f"{own}scored", [*kept, *s, f"{d.largest(s)} AS {own}top"])
+        self._step("topped", self.steps[-1][0], [*kept, *s, f"{d.largest(s)} AS {own}top"])
         self._step("shifted", f"{own}topped", [*kept, *self._shifted()])
         given = self._calibrated(kept)
         best, total = f"{own}best", f"{own}total"
@@ -108,33 +119,58 @@ class Query:
         shares = [f"{name} / {total}" for name in given]
         limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
         members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
-        shown = [f"CASE {chosen} END", *(shares if proba else []), *members]
-        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, outputs, strict=True)]
-        once = {f"{own}scored": d.once}  # few numbers a row, and dear
+        shown = [f"CASE {chosen} END", *(shares if proba else []), *members, *extra]
+        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, (*outputs, *more), strict=True)]
+        return self.finished(f"{own}normalised", [*first, *named])
+
+    def _scored(
+        self,
+        table: str | Sequence[str],
+        scores: Sequence[str],
+        parts: Sequence[tuple[str, str]],
+        ranked: Ranked | None,
+        contributions: bool,
+    ) -> tuple[list[str], list[str]]:
+        """Add the steps up to the scores; returns the kept columns, and those of reasons and contributions."""
+        own, kept, added, extra = self.own, self.coded(table), [], list[str]()
+        named = [f"{score} AS {own}s{k}" for k, score in enumerate(scores)]
+        if ranked is not None:
+            added = [f"{own}c{e}" for e in ranked.used] if contributions else []
+            losses = [f"{loss} AS {own}l{e}" for (_, loss), e in zip(parts, ranked.used, strict=True)]
+            named += losses + [f"{part} AS {name}" for (part, _), name in zip(parts, added, strict=False)]
+        self._step("scored", f"{own}coded", [*kept, *named])
+        if ranked is not None:
+            passed = [*kept, *(f"{own}s{k}" for k in range(self.n_classes)), *added]
+            extra = [name for pair in ranking(self, passed, ranked) for name in pair]
+        return kept, [*extra, *added]
+
+    def coded(self, table: str | Sequence[str]) -> list[str]:
+        """Add the steps up to the places of levels and bins; returns what the kept columns are called."""
+        d, own, kept = self.dialect, self.own, [f"{self.own}k{j}" for j, _ in enumerate(self.keep)]
+        source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
+        read = self.scorer.readings
+        first = read_first(source, read, d, own, {name: self._called(name) for name in read})
+        source = first[-1][0] if first else source
+        plain = [f"{own}given.{d.identifier(name)} AS {called}" for name, called in zip(self.keep, kept, strict=True)]
+        given = [*plain, *(f"{self._given(name)} AS {called}" for name, called in self.raw.items())]
+        numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
+        self.steps = [*first, *((f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins))]
+        self._step("rows", f"{source} AS {own}given", [*given, *numbers])
+        coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
+        joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
+        self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
+        return kept
+
+    def finished(self, over: str, columns: Sequence[str]) -> str:
+        """All steps as one query."""
+        once = {f"{self.own}scored": self.dialect.once}  # few numbers a row, and dear
         steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
-        first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
-        return f"WITH {steps}\nSELECT {', '.join([*first, *named])}\nFROM {own}normalised\n"
-
-    def _read(self, source: str) -> str:
-        """The table with the columns that are read from others; DuckDB has the functions for it."""
-        readings = self.scorer.readings
-
-        def storage(column: str) -> str:
-            read = next(each for each in readings.values() if each.source == column)
-            is_text = read.number is not None or (read.date is not None and read.date.order not in ("", "epoch"))
-            return "text" if is_text else "date" if read.date is not None and not read.date.order else "number"
-
-        found = expressions(readings, storage)
-        if not found:
-            return source
-        # What a column is called must not hide the one it is read from, which may be asked for as it is.
-        added = (f"{x} AS {self._called(name)}" for name, (x, _) in found.items())
-        return f"(SELECT *, {', '.join(added)} FROM {source})"
+        return f"WITH {steps}\nSELECT {', '.join(columns)}\nFROM {over}\n"
 
     def _called(self, column: str) -> str:
         """The name of a column in the steps: that of one which is read from others is another."""
         read = self.scorer.readings
-        name = f"{self.own}read{list(read).index(column)}" if column in read else column
+        name = f"{self.own}part{list(read).index(column)}" if column in read else column
         return self.dialect.identifier(name)
 
     def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
@@ -291,6 +327,17 @@ class Query:
         for slopes in term.slopes.T:
             yield f"{scale}({' + '.join(self._product(slope, v) for slope, v in zip(slopes, x, strict=True))})"
 
+    def _text(self, term: Text) -> Iterator[str]:
+        """Tags: one that is there adds its slope; each is looked for in a text with separators at both ends."""
+        number, zero, one = self.dialect.number, self.dialect.number(0.0), self.dialect.number(1.0)
+        cell, conditions = tag_conditions(term, self.dialect, self._given(term.column), self._first)
+        has = [self._place(f"CASE WHEN {condition} THEN {one} ELSE {zero} END") for condition in conditions]
+        for k, offset in enumerate(term.offset):
+            added = "".join(f" + {number(slope)} * {flag}" for slope, flag in zip(term.slopes[:, k], has, strict=True))
+            if term.correction is not None and has:
+                added += f" + CASE WHEN {' + '.join(has)} > 0 THEN {number(term.correction[k])} ELSE {zero} END"
+            yield f"CASE WHEN {cell} IS NULL THEN {zero} ELSE {number(offset)}{added} END"
+
     def _ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
         number, x = self.dialect.number, [self._x(column) for column in term.columns]
         for mean, axes, norm in zip(term.mean, term.axes / term.scale[:, None], term.log_norm, strict=True):
@@ -336,56 +383,12 @@ class Query:
         """The next steps; returns the columns that are in proportion to the probabilities."""
         d, own, calibration = self.dialect, self.own, self.scorer.calibration
         if isinstance(calibration, Isotonic):
-            return self._isotonic(calibration, kept)
+            return isotonic_steps(self, calibration, kept)
         cooled = f" / {d.number(calibration.temperature)}" if isinstance(calibration, Temperature) else ""
         powers = [f"{own}e{k}" for k in range(self.n_classes)]
         raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
         self._step("powers", f"{own}shifted", [*kept, *raised])
         return powers
-
-    def _isotonic(self, calibration: Isotonic, kept: list[str]) -> list[str]:
-        d, own, number = self.dialect, self.own, self.dialect.number
-        if calibration.margin <= 0:
-            raise NotAvailableError("curves without a margin cannot be written as SQL; fit the calibration again")
-        shifted = [f"{own}d{k}" for k in range(self.n_classes)]
-        classes = [1] if len(calibration.curves) == 1 else list(range(self.n_classes))
-        others = {k: [name for j, name in enumerate(shifted) if j != k] for k in classes}
-        rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in classes]
-        self._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
-        odds = []
-        for k in classes:
-            total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
-            odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
-        self._step("odds", f"{own}rivals", [*kept, *odds])
-        curves = [
-            f"{self._curve(c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, classes, strict=True)
-        ]
-        self._step("curves", f"{own}odds", [*kept, *curves])
-        low, high = number(calibration.margin), number(1.0 - calibration.margin)
-        heights = [f"{own}h{k}" for k in classes]
-        held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
-        if len(held) == 1:
-            held = [f"{number(1.0)} - ({held[0]})", held[0]]
-        self._step("held", f"{own}curves", [*kept, *(f"{h} AS {own}p{k}" for k, h in enumerate(held))])
-        return [f"{own}p{k}" for k in range(self.n_classes)]
-
-    def _curve(self, curve: Curve, x: str) -> str:
-        """A line through knots, level outside them; the stretch is halved until one is left."""
-        number, at, height = self.dialect.number, curve.log_odds, curve.probability
-
-        def between(first: int, last: int) -> str:
-            if last - first == 1:
-                slope = (height[last] - height[first]) / (at[last] - at[first])
-                return f"{number(height[first])} + {number(slope)} * ({x} - {number(at[first])})"
-            middle = (first + last) // 2
-            return (
-                f"CASE WHEN {x} < {number(at[middle])} THEN {between(first, middle)} ELSE {between(middle, last)} END"
-            )
-
-        last = len(at) - 1
-        inside = between(0, last) if last else number(height[0])
-        low, high = f"{x} <= {number(at[0])}", f"{x} >= {number(at[-1])}"
-        return f"CASE WHEN {low} THEN {number(height[0])} WHEN {high} THEN {number(height[-1])} ELSE {inside} END"
 
 
 def _begins(names: Sequence[str], own: str) -> bool:

@@ -11,6 +11,7 @@ from tallybayes.families.correlation import Correlation as Correlation
 from tallybayes.families.exponential import Exponential as Exponential
 from tallybayes.families.gamma import Gamma as Gamma
 from tallybayes.families.gaussian import Gaussian as Gaussian
+from tallybayes.families.grouped import Grouped as Grouped
 from tallybayes.families.hierarchical import Hierarchical as Hierarchical
 from tallybayes.families.kernel import Kernel as Kernel
 from tallybayes.families.lognormal import Lognormal as Lognormal

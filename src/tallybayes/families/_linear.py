@@ -7,9 +7,9 @@ sum over the vetoes is positive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -83,6 +83,31 @@ class Slopes:
         if self.offset is None:
             return parts
         return parts + (self.offset.T if events.seen is None else events.seen[:, None, :] * self.offset.T)
+
+
+class LaterSlopes(Slopes):
+    """Slopes that are worked out when they are first used: leave-one-out needs none of a large vocabulary."""
+
+    make: Callable[[], Array]  # a new array each time
+
+    def __init__(self, make: Callable[[], Array]) -> None:
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "offset", None)
+
+    @cached_property
+    def slope(self) -> Array:
+        """The slopes (d, K)."""
+        return self.make()
+
+    def weighted(self, weights: Array) -> Slopes:
+        """The same, each column's terms times its weight (d,); in one array, for it may be a large one."""
+        return LaterSlopes(partial(_times, self.make, weights))
+
+
+def _times(make: Callable[[], Array], weights: Array) -> Array:
+    slope = make()
+    slope *= weights[:, None]
+    return slope
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from tallybayes.core.schema import Column
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import ByBin, ByLevel, ByPair, part_of
 from tallybayes.errors import RowError
+from tallybayes.families._variances import of_share
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,16 @@ class Coded(Family):
     def contributions(self, params: Tables, x: Codes) -> Array:
         return params.contributions(x)
 
+    def variances(self, summary: Counts, params: Tables, x: Codes, weights: Array) -> Array:
+        assert summary.n_levels is not None
+        count, smoothed, mass = self.known(summary, params)
+        table = Tables.of(of_share(count, smoothed, np.repeat(mass, summary.n_levels, axis=0)), summary.n_levels)
+        return table.contributions(x) * np.square(weights)
+
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        """How many rows (cells, K) each probability comes from, the same with the smoothing, and those of columns."""
+        raise NotImplementedError
+
     def n_parameters(self, params: Tables) -> int:
         return params.n_parameters()
 
@@ -191,6 +202,12 @@ def pooled_tables(count: Array, n_levels: NDArray[np.int64], strength: Array, sm
     prior = np.repeat(strength, n_levels) * pooled_shares(count, n_levels)
     log_prob = np.log(count + prior[:, None]) - np.log(np.repeat(mass, n_levels, axis=0))
     return Tables.of(log_prob, n_levels, np.log(strength[:, None] / mass) if smooth_unseen else 0.0)
+
+
+def pooled_known(count: Array, n_levels: NDArray[np.int64], strength: Array) -> tuple[Array, Array, Array]:
+    """Rows behind the tables of `pooled_tables`, as `Coded.known` gives them."""
+    prior = np.repeat(strength, n_levels) * pooled_shares(count, n_levels)
+    return count, count + prior[:, None], column_sums(count, n_levels) + strength[:, None]
 
 
 def pooled_leave_one_out(summary: Counts, x: Codes, labels: Labels, strength: Array, kept: Array | float) -> Array:

@@ -20,7 +20,8 @@ from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import ByBin, Line, Text
 from tallybayes.errors import DataError, NotAvailableError
-from tallybayes.families._linear import Dense, Linear, Slopes, vetoes
+from tallybayes.families._linear import Dense, Entries, Linear, Slopes, vetoes
+from tallybayes.families._variances import of_share
 from tallybayes.families.categorical import Categorical
 
 
@@ -89,13 +90,14 @@ class Bernoulli(Family):
     threshold: float | None = 0.0
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[Kind] = "boolean"
-    reads: ClassVar[tuple[Kind, ...]] = ("boolean", "category", "text")
+    reads: ClassVar[tuple[Kind, ...]] = ("boolean", "category", "text", "tags")
+    textbook: ClassVar[tuple[Kind, ...]] = ("tags",)
     summary: ClassVar[type[Counts]] = Counts
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
 
     @classmethod
     def reader(cls, kind: Kind) -> str:
-        return cls.name if kind == "text" else Categorical.name  # yes and no are two levels
+        return cls.name if kind in ("text", "tags") else Categorical.name  # yes and no are two levels
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         if isinstance(x, Csr) and self.threshold is not None and self.threshold < 0:
@@ -128,6 +130,19 @@ class Bernoulli(Family):
 
     def contributions(self, params: Chances, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(x, self.threshold)
+
+    def variances(self, summary: Counts, params: Chances, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        no, mass = summary.weight - summary.count, summary.weight + 2.0 * alpha
+        yes = of_share(summary.count, summary.count + alpha, mass) * np.square(weights)  # (K, d)
+        no = of_share(no, no + alpha, mass) * np.square(weights)
+        if not isinstance(x, Csr):
+            values, seen = Dense.of(x, self.threshold)
+            found = np.where(values[:, None, :] > 0.5, yes, no)
+            return found if seen is None else found * seen[:, None, :]
+        entries = Entries.of(x, self.threshold)
+        more = entries.value[:, None] * (yes - no).T[entries.column]
+        return np.stack([entries.total(column) for column in more.T], axis=1) + no.sum(axis=1)
 
     def leave_one_out(self, summary: Counts, params: Chances, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         out = params.log_prob(x, self.threshold)

@@ -73,6 +73,15 @@ class Categorical(OfLevels):
             unseen = _log_ratio(np.broadcast_to(alpha[:, None], mass.shape), mass, least)
         return Tables.of(log_prob, n_levels, unseen, n_effective, np.where(rare, np.repeat(n_rare, n_levels), 1))
 
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        assert summary.n_levels is not None
+        rare = summary.count.sum(axis=0) < self.min_count
+        pool = column_sums(np.where(rare, summary.count, 0.0).T, summary.n_levels)
+        count = np.where(rare[:, None], np.repeat(pool, summary.n_levels, axis=0), summary.count.T)
+        alpha = per_column(self.alpha, len(summary.n_levels))
+        mass = summary.weight.T + (alpha * params.n_effective)[:, None]
+        return count, count + np.repeat(alpha, summary.n_levels)[:, None], mass
+
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
         assert labels.codes is not None

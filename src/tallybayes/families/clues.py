@@ -25,6 +25,7 @@ from tallybayes.core.schema import Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.families._linear import Dense
+from tallybayes.families._variances import of_share
 
 NO_PROBABILITY = "clues rank classes, they are no probability of x; use the multinomial family for P(x)"
 
@@ -134,6 +135,19 @@ class Clues(Family):
         chosen = kernels.strongest(evidence, present.start, self.most, self.alike)
         parts = np.zeros((x.shape[0], params.count.shape[1], params.count.shape[0]))
         parts[present.row[chosen], :, present.word[chosen]] = params.power * evidence[chosen]
+        return parts
+
+    def variances(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        present = Present.of(x)
+        chosen = kernels.strongest(params.evidence[present.word], present.start, self.most, self.alike)
+        row, word = present.row[chosen], present.word[chosen]
+        count = params.count[word]
+        each = of_share(count, count + self.alpha, params.weight + 2.0 * self.alpha)
+        each = each * np.square(weights[np.minimum(word, len(weights) - 1)])[:, None]
+        if isinstance(x, Csr):
+            return np.stack([np.bincount(row, weights=v, minlength=x.shape[0]) for v in each.T], axis=1)
+        parts = np.zeros((len(x), each.shape[1], len(params.count)))
+        parts[row, :, word] = each
         return parts
 
     def leave_one_out(self, summary: Counts, params: Hints, x: NDArray[Any] | Csr, labels: Labels) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +21,12 @@ from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import NotAvailableError, UnlearnError
-from tallybayes.families._linear import Linear, Slopes, sparse_of
+from tallybayes.families._linear import LaterSlopes, Linear, sparse_of
+from tallybayes.families._variances import HALF, of_words
 from tallybayes.families.multinomial import (
     bag_of_words,
     estimate_by_rarity,
+    inverse_frequency,
     log_shares,
     mean_length,
     refuse_idf,
@@ -103,6 +105,7 @@ class Complement(Family):
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
     text_alpha: ClassVar[float] = 0.1
+    by_rivals: ClassVar[bool] = True  # words are scored by what the other classes have of them
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return bag_of_words(x, labels, n_classes, self.idf)
@@ -111,17 +114,22 @@ class Complement(Family):
         if self.idf:
             return estimate_by_rarity(self, summary)
         alpha = per_column(self.alpha, summary.count.shape[1])
-        weight = log_shares(summary.count.T, alpha, of_others=True, finish=_negate)
-        if self.norm:
-            total = weight.sum(axis=0)
-            weight /= np.where(total > 0, total, 1.0)  # a single word has weight zero in every class
-        return Rivals(Slopes(weight), None, summary, alpha)
+        return Rivals(LaterSlopes(partial(_weights, summary, alpha, self.norm)), None, summary, alpha)
 
     def log_prob(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
         return params.log_prob(x)
 
     def contributions(self, params: Rivals, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(x)
+
+    def variances(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        if self.norm:
+            raise NotAvailableError("weights that are divided by their sum have no intervals; use norm=False")
+        rarity = inverse_frequency(summary) if self.idf else np.ones(summary.count.shape[1])
+        others = np.maximum(summary.cell_total - summary.count, 0.0)
+        alpha = per_column(self.alpha, others.shape[1])
+        share = 1.0 / np.maximum(others + alpha, others + HALF).T
+        return of_words(x, weights * rarity, share, np.maximum(others.sum(axis=1) + alpha.sum(), 1.0))
 
     def leave_one_out(self, summary: Counts, params: Rivals, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         """A row's words are among the others of every class but its own, so its own class does not change."""
@@ -130,15 +138,17 @@ class Complement(Family):
         args = params.word_total, params.other_total, params.alpha.sum(), HEAVIEST, self.norm, *sums
         return kernels.rivals_without(sparse_of(x), labels, params.count, pseudocounts(self.alpha), *args)
 
-    def each_word_without(
-        self, summary: Counts, params: Rivals, x: Csr, labels: Labels, dtype: Any = np.float64
-    ) -> NDArray[Any]:
-        """Leave-one-out scores (nnz, K) of the entries."""
+    def as_weighted(self, x: Csr) -> Csr:
+        """The amounts of words that have weights of their own, as they are counted."""
         refuse_idf(self.idf)
         if self.norm:
             raise NotAvailableError("words have no weights of their own where they are divided by their sum")
-        totals = params.word_total, params.other_total
-        terms, beyond = kernels.rival_words(x, labels, params.count, totals, params.alpha, HEAVIEST, dtype)
+        return x
+
+    def each_word_without(self, summary: Counts, params: Rivals, x: Csr, labels: Labels) -> Array:
+        """Leave-one-out scores (nnz, K) of the entries."""
+        x, totals = self.as_weighted(x), (params.word_total, params.other_total)
+        terms, beyond = kernels.rival_words(x, labels, params.count, totals, params.alpha, HEAVIEST)
         if beyond:
             raise UnlearnError(BEYOND)
         return terms
@@ -170,6 +180,15 @@ class Complement(Family):
 
     def text_term(self, params: Rivals, column: Column, words: tuple[str, ...]) -> Text:
         return params.text(column, words)
+
+
+def _weights(summary: Counts, alpha: Array, norm: bool) -> Array:
+    """The weight (V, K) of each word in each class."""
+    weight = log_shares(summary.count.T, alpha, of_others=True, finish=_negate)
+    if norm:
+        total = weight.sum(axis=0)
+        weight /= np.where(total > 0, total, 1.0)  # a single word has weight zero in every class
+    return weight
 
 
 def _negate(log_share: Array) -> None:

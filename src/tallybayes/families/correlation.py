@@ -193,6 +193,25 @@ class Correlation(Family):
     def contributions(self, params: Students, x: NDArray[Any]) -> Array:
         return self.log_prob(params, x)[:, :, None]
 
+    def variances(self, summary: Scatter, params: Students, x: NDArray[Any], weights: Array) -> Array:
+        """By the derivatives in the mean, g, and in the matrix, A: gᵀΣg/n + 2 tr(AΣAΣ)/n."""
+        z = self._standard(x)
+        out, d = np.zeros((len(z), len(params.mean))), z.shape[1]
+        rows = summary.weight[:, 0, 0] + (self.shrinkage * d if math.isfinite(self.shrinkage) else 0.0)
+        for k, (matrix, mean) in enumerate(zip(params.matrix, params.mean, strict=True)):
+            u, inverse, alone = z - mean, np.linalg.inv(matrix), params.precision[k]
+            solved = u @ inverse
+            pull = (DEGREES + d) / (DEGREES + (u * solved).sum(axis=1, keepdims=True))
+            own = (DEGREES + 1.0) / (DEGREES + u**2 * alone)
+            by_mean = pull * solved - own * u * alone
+            by_matrix = 0.5 * (pull[:, :, None] * solved[:, :, None] * solved[:, None, :] - inverse)
+            by_matrix[:, range(d), range(d)] += 0.5 * alone * (1.0 - own * u**2 * alone)
+            turned = by_matrix @ matrix
+            total = np.einsum("ni,ij,nj->n", by_mean, matrix, by_mean) + 2.0 * np.einsum("nij,nji->n", turned, turned)
+            out[:, k] = total / max(rows[k], 1.0)
+        missing = np.isnan(z).any(axis=1, keepdims=True)
+        return np.where(missing, 0.0, out) * float(weights[0]) ** 2
+
     def leave_one_out(self, summary: Scatter, params: Students, x: NDArray[Any], labels: Labels) -> Array:
         """Without a row each matrix changes by a multiple of one product d dᵀ, d the row's deviation from its class."""
         assert labels.codes is not None

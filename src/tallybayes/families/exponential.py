@@ -72,6 +72,11 @@ class Exponential(Compiled):
     def contributions(self, params: Means, x: NDArray[Any]) -> Array:
         return params.contributions(x)
 
+    def variances(self, summary: Counts, params: Means, x: NDArray[Any], weights: Array) -> Array:
+        values = np.asarray(x, dtype=np.float64)[:, None, :]
+        rows = np.maximum(summary.weight + per_column(self.alpha, params.mean.shape[1]), 1.0)
+        return np.where(np.isnan(values), 0.0, (values / params.mean - 1.0) ** 2 / rows * np.square(weights))
+
     def leave_one_out(self, summary: Counts, params: Means, x: NDArray[Any], labels: Labels) -> Array:
         assert labels.codes is not None
         rows, y, alpha = np.arange(len(x)), labels.codes, per_column(self.alpha, x.shape[1])

@@ -69,6 +69,19 @@ class Gamma(OfMoments):
         )
         return Densities(log_density, {"shape": shape, "mean": mean})
 
+    def variances(self, summary: Moments, params: Densities, x: NDArray[Any], weights: Array) -> Array:
+        """By dl/dm = a(u − 1)/m and dl/da = log a − ψ(a) + log u − u + 1, u = x/m; both estimates are uncorrelated."""
+        from scipy.special import digamma  # slow to import
+
+        shape, mean = params.by_name["shape"], params.by_name["mean"]
+        numbers = self._held(x)[:, None, :]
+        u = np.where(np.isnan(numbers), 1.0, numbers) / mean
+        by_shape = np.log(shape) - digamma(shape) + np.log(u) - u + 1.0
+        found = shape * (u - 1.0) ** 2 + 2.0 * shape * (shape + 1.0) * by_shape**2
+        varied = location_and_variance(summary, self.var_smoothing)[2]
+        found = found / np.maximum(summary.weight, 1.0) * np.square(weights)
+        return np.where(np.isnan(numbers) | ~varied, 0.0, found)
+
     def tuned(self, summary: Moments, trial: Trial) -> tuple[list[Gamma], Array]:
         return [self] * trial.x.shape[1], column_kernels.gamma(summary, self.var_smoothing).losses(trial)
 

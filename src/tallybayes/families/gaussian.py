@@ -21,6 +21,7 @@ from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Normal
 from tallybayes.errors import CellError, NotAvailableError
 from tallybayes.families._compiled import Compiled
+from tallybayes.families._variances import of_normal
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,11 @@ class Gaussian(Compiled):
         z = np.asarray(x, dtype=np.float64)[:, None, :] - params.mean
         with np.errstate(over="ignore"):  # beyond all measure is −inf
             return np.where(np.isnan(z), 0.0, params.log_norm - 0.5 * z**2 * params.precision)
+
+    def variances(self, summary: Moments, params: Normals, x: NDArray[Any], weights: Array) -> Array:
+        z = (np.asarray(x, dtype=np.float64)[:, None, :] - params.mean) * np.sqrt(params.precision)
+        found = of_normal(z, summary.weight) * np.square(weights)
+        return np.where(np.isnan(z) | (params.precision == 0.0), 0.0, found)
 
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         if self.floor == "own" and x.shape[1] > 1:  # each column by itself is a block whose largest variance is its own

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.family import Evidence, per_column
@@ -21,9 +23,14 @@ from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
+    pooled_known,
     pooled_leave_one_out,
     pooled_tables,
 )
+
+# What nearly identifies rows says nothing of others, and seems to say much: a class with fewer rows has fewer levels.
+STRONGER = (1e4, 1e6)
+ROWS_A_LEVEL = 4  # on average, of a column of fewer levels, which needs none of these
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,6 @@ class Hierarchical(OfLevels):
 
     Examples
     --------
-    >>> import numpy as np
     >>> family = Hierarchical(strength=2.0)
     >>> x = Codes(np.array([[0], [1], [1], [1]]), np.array([2]))
     >>> params = family.estimate(family.tally(x, Labels.hard(np.array([0, 0, 1, 1], np.int32)), 2))
@@ -56,8 +62,12 @@ class Hierarchical(OfLevels):
     by_column: ClassVar[frozenset[str]] = frozenset({"strength"})
 
     def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Hierarchical], Array]:
-        tried = [replace(self, strength=s) for s in STRENGTHS]
-        return least(tried, column_kernels.pooled_losses(summary, trial, STRENGTHS))
+        assert summary.n_levels is not None
+        many = summary.n_levels * ROWS_A_LEVEL > summary.weight.sum(axis=0)
+        strengths = (*STRENGTHS, *(STRONGER if many.any() else ()))
+        losses = column_kernels.pooled_losses(summary, trial, strengths)
+        losses[~many, len(STRENGTHS) :] = np.inf
+        return least([replace(self, strength=s) for s in strengths], losses)
 
     def evidence_without(self, summary: Counts, x: Codes, labels: Labels, out: Evidence, places: Sequence[int]) -> None:
         strength = per_column(self.strength, x.shape[1])
@@ -67,6 +77,10 @@ class Hierarchical(OfLevels):
         assert summary.n_levels is not None
         strength = per_column(self.strength, len(summary.n_levels))
         return pooled_tables(summary.count.T, summary.n_levels, strength, self.unseen == "smooth")
+
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        assert summary.n_levels is not None
+        return pooled_known(summary.count.T, summary.n_levels, per_column(self.strength, len(summary.n_levels)))
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         return pooled_leave_one_out(summary, x, labels, per_column(self.strength, x.shape[1]), 1.0)

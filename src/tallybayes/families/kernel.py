@@ -6,6 +6,7 @@ shape, and h (in bins, of which each holds about as many rows) is its bandwidth.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from tallybayes.families._tables import (
     STRENGTHS,
     OfLevels,
     Tables,
+    pooled_known,
     pooled_leave_one_out,
     pooled_tables,
 )
@@ -83,6 +85,15 @@ class Kernel(OfLevels):
         assert summary.n_levels is not None
         smooth, strength = self._smoothed(summary)[0], per_column(self.strength, len(summary.n_levels))
         return pooled_tables(smooth.count.T, summary.n_levels, strength)
+
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        """A bin is known by the rows of its neighbours, too: n = c / Σ s², where s are the shares that it gets."""
+        assert summary.n_levels is not None
+        strength = per_column(self.strength, len(summary.n_levels))
+        count, smoothed, mass = pooled_known(self._smoothed(summary)[0].count.T, summary.n_levels, strength)
+        wider = tuple((math.sqrt(2.0) * per_column(self.bandwidth, len(summary.n_levels))).tolist())
+        share = replace(self, bandwidth=wider)._smoothed(summary)[1][:, None]  # the square of a normal curve is one
+        return count / share, smoothed / share, mass
 
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         smooth, kept = self._smoothed(summary)

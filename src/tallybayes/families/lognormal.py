@@ -68,6 +68,9 @@ class Lognormal(Compiled):
     def contributions(self, params: Normals, x: NDArray[Any]) -> Array:
         return self._normal.contributions(params, _logs(x))
 
+    def variances(self, summary: Moments, params: Normals, x: NDArray[Any], weights: Array) -> Array:
+        return self._normal.variances(summary, params, _logs(x), weights)
+
     def leave_one_out(self, summary: Moments, params: Normals, x: NDArray[Any], labels: Labels) -> Array:
         return self._normal.leave_one_out(summary, params, _logs(x), labels)
 

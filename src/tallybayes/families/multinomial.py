@@ -41,6 +41,7 @@ from tallybayes.families._linear import (
     times_log,
     vetoes,
 )
+from tallybayes.families._variances import HALF, of_words
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Multinomial(Family):
     least: ClassVar[float] = 0.0
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
+    by_rivals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.document_length is not None and not 0.0 < self.document_length < np.inf:
@@ -119,6 +121,13 @@ class Multinomial(Family):
     def contributions(self, params: Words, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(of_length(x, self.document_length))
 
+    def variances(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        alpha = per_column(self.alpha, summary.count.shape[1])
+        rarity = inverse_frequency(summary) if self.idf else np.ones(len(alpha))
+        share = 1.0 / np.maximum(summary.count + alpha, summary.count + HALF).T
+        mass = np.maximum(summary.count.sum(axis=1) + alpha.sum(), 1.0)
+        return of_words(of_length(x, self.document_length), weights * rarity, share, mass)
+
     def leave_one_out(self, summary: Counts, params: Words, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None
         refuse_idf(self.idf)
@@ -133,20 +142,22 @@ class Multinomial(Family):
         out[np.arange(len(out)), k] = own
         return out
 
-    def each_word_without(
-        self, summary: Counts, params: Words, x: Csr, labels: Labels, dtype: Any = np.float64
-    ) -> NDArray[Any]:
+    def as_weighted(self, x: Csr) -> Csr:
+        """The amounts of words that have weights of their own, as they are counted."""
+        refuse_idf(self.idf)
+        return sparse_of(of_length(x, self.document_length))
+
+    def each_word_without(self, summary: Counts, params: Words, x: Csr, labels: Labels) -> Array:
         """Leave-one-out scores (nnz, K) of the entries."""
         assert labels.codes is not None
-        refuse_idf(self.idf)
-        x = sparse_of(of_length(x, self.document_length))
+        x = self.as_weighted(x)
         entries = Entry.of(x, labels)
         scores = params.finite.slope[x.column]
         alpha = per_column(self.alpha, summary.count.shape[1])
         have = left_of(summary.count[entries.own, x.column], entries.taken) + alpha[x.column]
         mass = left_of(params.total[entries.own], entries.taken_in_all) + alpha.sum()
         scores[np.arange(len(scores)), entries.own] = quiet_log(have) - quiet_log(mass)
-        return (scores * x.data[:, None]).astype(dtype, copy=False)
+        return np.asarray(scores * x.data[:, None])
 
     def log_base(self, x: NDArray[Any] | Csr) -> Array:
         if self.idf:

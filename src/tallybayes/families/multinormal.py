@@ -129,6 +129,18 @@ class Multinormal(Family):
                 out[rows[:, None], k, columns] = parts
         return out
 
+    def variances(self, summary: Scatter, params: Ellipsoids, x: NDArray[Any], weights: Array) -> Array:
+        """In even parts: D²/n of the means and (D⁴ − 2D² + d)/2n of the matrix, where D is Mahalanobis' distance."""
+        out = np.zeros((len(x), *params.mean.shape))
+        rows_of = summary.columns().weight.max(axis=1, initial=1.0)
+        for rows, columns, z in params.patterns(numbers_of(x)):
+            for k, (white, _) in enumerate(params.whitened(columns)):
+                square = (((z - params.mean[k, columns]) / params.scale[columns] @ white) ** 2).sum(axis=1)
+                n_matrix = rows_of.sum() if self.covariance == "shared" else rows_of[k]
+                found = square / rows_of[k] + (square**2 - 2.0 * square + len(columns)) / (2.0 * n_matrix)
+                out[rows[:, None], k, columns] = (found / len(columns))[:, None] * np.square(weights[columns])
+        return out
+
     def leave_one_out(self, summary: Scatter, params: Ellipsoids, x: NDArray[Any], labels: Labels) -> Array:
         """In closed form where taking a row out moves a matrix by a rank of one; otherwise row by row."""
         assert labels.codes is not None

@@ -60,6 +60,17 @@ class Pair(Coded):
             parts.append(_lift(grid, strength[j]).reshape(-1, len(summary.count)))
         return Tables.of(np.concatenate(parts), summary.n_levels)
 
+    def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
+        assert summary.n_levels is not None
+        assert summary.n_right is not None
+        strength, start = per_column(self.strength, len(summary.n_levels)), kernels.starts(summary.n_levels)
+        count, pseudo = summary.count.T, np.zeros(summary.count.T.shape)
+        for j, n_right in enumerate(summary.n_right.tolist()):
+            cells = slice(start[j], start[j + 1])
+            grid = count[cells].reshape(-1, n_right, count.shape[1])
+            pseudo[cells] = (strength[j] * _expected(grid)).reshape(-1, count.shape[1])
+        return count, count + pseudo, summary.weight.T + strength[:, None]
+
     def leave_one_out(self, summary: Counts, params: Tables, x: Codes, labels: Labels) -> Array:
         assert summary.n_levels is not None
         out, strength = params.log_prob(x), per_column(self.strength, x.shape[1])
@@ -86,7 +97,12 @@ class Pair(Coded):
 
 def _lift(both: Array, strength: float) -> Array:
     """Log of the smoothed joint over the product of its margins, from counts (A, B, K)."""
+    return np.asarray(np.log(both / _expected(both) + strength) - np.log(both.sum(axis=(0, 1)) + strength))
+
+
+def _expected(both: Array) -> Array:
+    """The product of the shares (A, B, K) of both margins."""
     left, right, total = both.sum(axis=1)[:, None], both.sum(axis=0)[None], both.sum(axis=(0, 1))
     n_left, n_right = both.shape[:2]
-    expected = (left + MARGIN) / (total + MARGIN * n_left) * (right + MARGIN) / (total + MARGIN * n_right)
-    return np.asarray(np.log(both / expected + strength) - np.log(total + strength))
+    shares = (left + MARGIN) / (total + MARGIN * n_left) * (right + MARGIN) / (total + MARGIN * n_right)
+    return np.asarray(shares)

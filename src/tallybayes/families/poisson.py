@@ -21,6 +21,7 @@ from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Line
 from tallybayes.errors import NotAvailableError
 from tallybayes.families._linear import Dense, Linear, Slopes, log_factorials, times_log, vetoes
+from tallybayes.families._variances import HALF
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,12 @@ class Poisson(Family):
 
     def contributions(self, params: Rates, x: NDArray[Any] | Csr) -> Array:
         return params.contributions(x)
+
+    def variances(self, summary: Counts, params: Rates, x: NDArray[Any] | Csr, weights: Array) -> Array:
+        values = np.asarray(x.dense() if isinstance(x, Csr) else x, dtype=np.float64)[:, None, :]
+        rate = np.maximum(params.rate, HALF / np.maximum(summary.weight, 1.0))
+        rows = np.maximum(summary.weight + per_column(self.alpha, params.rate.shape[1]), 1.0)
+        return np.where(np.isnan(values), 0.0, (values - rate) ** 2 / (rate * rows) * np.square(weights))
 
     def leave_one_out(self, summary: Counts, params: Rates, x: NDArray[Any] | Csr, labels: Labels) -> Array:
         assert labels.codes is not None

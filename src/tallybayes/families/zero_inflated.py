@@ -156,6 +156,11 @@ class ZeroInflated(Compiled):
         (spike, rest), (other, numbers) = self._families, _split(x)
         return spike.contributions(params.other, other) + rest.contributions(params.rest, numbers)
 
+    def variances(self, summary: Spiked, params: SpikedParameters, x: NDArray[Any], weights: Array) -> Array:
+        (spike, rest), (other, numbers) = self._families, _split(x)
+        mine = spike.variances(summary.other, params.other, other, weights)
+        return mine + rest.variances(summary.rest, params.rest, numbers, weights)
+
     def leave_one_out(self, summary: Spiked, params: SpikedParameters, x: NDArray[Any], labels: Labels) -> Array:
         (spike, rest), (other, numbers) = self._families, _split(x)
         return spike.leave_one_out(summary.other, params.other, other, labels) + rest.leave_one_out(

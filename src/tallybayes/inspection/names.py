@@ -26,7 +26,7 @@ Rule = Callable[[Column, Array], NDArray[np.bool_]]  # a column and its cells (K
 def is_coded(schema: Schema, block: Block) -> bool:
     """Whether the cells of a block are levels, bins or pairs: a row is in one cell of each column."""
     counts = isinstance(block.summary, Counts) and block.summary.n_levels is not None
-    return counts and all(schema.columns[c].kind != "text" for c in block.columns)
+    return counts and all(not schema.columns[c].is_text for c in block.columns)
 
 
 def by_column(count: Array, n_levels: NDArray[np.int64]) -> Array:

@@ -23,6 +23,7 @@ class Used:
     importance: float  # mean absolute evidence, in nats
     weight: float  # of its evidence
     title: str  # what it is called where there is little room
+    is_corrected: bool = False  # whether a correction learned from rows is evidence besides
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,24 @@ def overview(model: Any, X: Any = None, y: Any = None, *, evaluation: Evaluation
 def _columns(model: Model) -> tuple[tuple[Used, ...], tuple[LeftOut, ...]]:
     by_name = {column.name: column for column in model.schema.columns}
     weights = {} if model.settings.weights is None else model.settings.weights.columns
+    corrected = {name for name, offset in model.settings.offsets.items() if not offset.is_constant}
     used = [
-        Used(name, by_name[name].kind, nats, float(weights.get(name, 1.0)), title(by_name[name]))
+        Used(name, c.kind, nats, float(weights.get(name, 1.0)), title(c), name in corrected)
         for name, nats in importance_of(model).items()
-        if name in by_name
+        if (c := by_name.get(name)) is not None
     ]
+    says = [u for u in used if u.weight or u.importance]
+    together = {part.name for u in says for part in by_name[u.column].parts or ()}
+    kept = tuple(u for u in used if u in says or u.column in together)
     ignored = [LeftOut(c.name, c.reason or "as given") for c in model.schema.columns if c.kind == "ignored"]
-    silent = [LeftOut(u.column, "adds nothing to the others: weight 0") for u in used if not (u.weight or u.importance)]
-    names = {gone.column for gone in silent}
-    return tuple(u for u in used if u.column not in names), (*ignored, *silent)
+    silent = [LeftOut(u.column, _why_silent(by_name[u.column], bool(says))) for u in used if u not in kept]
+    return kept, (*ignored, *silent)
+
+
+def _why_silent(column: Column, has_others: bool) -> str:
+    if column.reason.startswith("constant"):
+        return column.reason.removesuffix(", no evidence")
+    return "adds nothing to the others: weight 0" if has_others else "says nothing about the class"
 
 
 def title(column: Column) -> str:

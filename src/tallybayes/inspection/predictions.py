@@ -24,6 +24,7 @@ from tallybayes.data.writers import write_batches
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.explain import Evidence, shown, strongest
 from tallybayes.inspection.explain.words import words_of
+from tallybayes.inspection.reasons import ReasonPlan
 from tallybayes.inspection.sets import thresholds
 
 SEPARATOR = "|"  # of the classes of a prediction set
@@ -45,7 +46,9 @@ class PredictionColumns:
     top : int, optional
         Only that many of the likeliest classes, with their probabilities; by default the probability of every class.
     reasons : int
-        That many of the strongest reasons.
+        That many of the strongest reasons for the prediction.
+    codes : ReasonPlan, optional
+        Reason codes: what took most from the score of a class, and how much.
     coverage : float, optional
         A prediction set for each row: the classes that cannot be ruled out, such that this share of the sets holds the
         right one.
@@ -57,6 +60,7 @@ class PredictionColumns:
     top: int | None = None
     reasons: int = 0
     coverage: float | None = None
+    codes: ReasonPlan | None = None
 
     def check(self, classes: Sequence[Level]) -> None:
         """Refuse thresholds that are no probabilities and classes that do not exist."""
@@ -75,7 +79,9 @@ class PredictionColumns:
         else:
             ranks = range(1, min(self.top, len(classes)) + 1)
             names = [name for r in ranks for name in (("prediction", "p") if r == 1 else (f"prediction_{r}", f"p_{r}"))]
-        return names + (["set"] if self.coverage is not None else []) + (["reasons"] if self.reasons else [])
+        names += (["set"] if self.coverage is not None else []) + (["reasons"] if self.reasons else [])
+        numbers = range(1, 1 + (0 if self.codes is None else self.codes.most))
+        return [*names, *(name for r in numbers for name in (f"reason_{r}", f"loss_{r}"))]
 
 
 def predict_batches(
@@ -121,7 +127,8 @@ def prediction_fields(model: Model, output: PredictionColumns) -> list[Any]:
 
     from tallybayes.data import arrow
 
-    kinds = {"prediction": arrow.labels(model.schema.classes).type, "reasons": pa.string(), "set": pa.string()}
+    kinds = {"prediction": arrow.labels(model.schema.classes).type}
+    kinds |= dict.fromkeys(("reasons", "set", "reason"), pa.string())
     names = output.names(model.schema.classes)
     return [pa.field(name, kinds.get(name.split("_")[0], pa.float64())) for name in names]
 
@@ -145,6 +152,8 @@ def with_predictions(
 
 
 def _columns(model: Model, rows: TableBatch, output: PredictionColumns, labels: Any) -> list[Any]:
+    import pyarrow as pa
+
     from tallybayes.data import arrow
 
     posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
@@ -170,6 +179,12 @@ def _columns(model: Model, rows: TableBatch, output: PredictionColumns, labels: 
         columns.append(arrow.text([SEPARATOR.join(map(str, each)) for each in sets]))
     if output.reasons:
         columns.append(arrow.text(_reasons(model, rows, posterior, best, output.reasons)))
+    if output.codes is not None:
+        found = output.codes.of(model, rows)
+        for r in range(output.codes.most):
+            columns.append(pa.array([row[r].name if r < len(row) else None for row in found], pa.string()))
+            lost = np.array([row[r].loss if r < len(row) else np.nan for row in found], dtype=np.float64)
+            columns.append(arrow.numbers_of(lost, ~np.isnan(lost)))
     return columns
 
 

@@ -274,7 +274,7 @@ class Plan:
 
     def token_bounds(self) -> dict[str, float]:
         """The most tokens of a text, by column."""
-        texts = [c for c in self.tally.schema.columns if c.kind == "text"]
+        texts = [c for c in self.tally.schema.columns if c.is_text]
         return {column.name: self._range(column, "multinomial")[1] for column in texts}
 
     def noised(self, noise: Noise) -> Tally:

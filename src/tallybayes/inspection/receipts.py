@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.notebook import grid, panel
 from tallybayes.core.schema import Level, amount
 from tallybayes.core.tally import Tally
 
@@ -53,6 +54,12 @@ class Receipt:
         lines = [f"{'class':20} {'rows':>10} {'weight':>14} {'before':>14} {'after':>14}"]
         lines += [f"{name:20} {n:10,} {amount(w):>14} {amount(b):>14} {amount(a):>14}" for name, n, w, b, a in rows]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [*zip(map(str, self.classes), self.rows, self.weight, self.before, self.after, strict=True)]
+        lines = [(name, f"{n:,}", amount(w), amount(b), amount(a)) for name, n, w, b, a in rows if n]
+        title = f"{sum(self.rows):,} rows unlearned, {amount(sum(self.after))} left"
+        return panel(title, grid(("class", "rows", "weight", "before", "after"), lines))
 
     def as_dict(self) -> dict[str, Any]:
         """The receipt as plain values, for JSON."""

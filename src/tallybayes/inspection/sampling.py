@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.data.tables import whole_numbers
+from tallybayes.data.frames import whole_numbers
 from tallybayes.errors import NotAvailableError
 
 
@@ -54,11 +54,13 @@ def _texts(
     words = model.texts[name].levels
     if not isinstance(words, Vocabulary):
         raise NotAvailableError("hashed tokens are not known by name, so no text can be sampled")
+    tokens = model.texts[name].tokens
+    between = tokens.separator if tokens is not None and tokens.words == "tags" else " "
     texts = np.empty(bags.shape[0], dtype=object)
     for i in range(len(texts)):
         entries = slice(int(bags.start[i]), int(bags.start[i + 1]))
         pairs = zip(bags.column[entries].tolist(), bags.data[entries].tolist(), strict=True)
-        texts[i] = " ".join(words[place] for place, times in pairs for _ in range(int(times)))
+        texts[i] = between.join(words[place] for place, times in pairs for _ in range(int(times)))
     if rng is not None:
         texts[rng.random(len(texts)) >= _share_present(model, name, 0)[codes]] = None
     return texts
@@ -76,7 +78,7 @@ def inside(edges: tuple[float, ...], bins: NDArray[Any], rng: np.random.Generato
 
 def _share_present(model: Model, block: str, column: int) -> Array:
     """Share of the rows of each class (K,) in which a column has a value."""
-    weight = model.tally.blocks[block].summary.arrays()["weight"]
+    weight = model.tally.blocks[block].summary.column_weight
     seen = weight[:, min(column, weight.shape[1] - 1)]
     total = model.tally.class_weight
     return np.divide(seen, total, out=np.zeros_like(total), where=total > 0)

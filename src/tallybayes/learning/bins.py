@@ -44,7 +44,11 @@ def fine_edges(values: NDArray[Any], n_bins: int = FINE) -> tuple[float, ...]:
     (0.31, 0.33)
     """
     values = np.asarray(values, dtype=np.float64)
-    values = np.sort(values[np.isfinite(values)])
+    return sorted_edges(np.sort(values[np.isfinite(values)]), n_bins)
+
+
+def sorted_edges(values: Array, n_bins: int = FINE) -> tuple[float, ...]:
+    """The same of finite numbers in rising order."""
     return column_kernels.fine_edges(values, n_bins, SAME)
 
 

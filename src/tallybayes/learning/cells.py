@@ -16,14 +16,16 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.learning.bins import even_groups
 from tallybayes.learning.columns import fine_edges_of
 from tallybayes.learning.corrections import Cells, smooth_shape
+from tallybayes.learning.options import Options
 
 BINS = 32  # of a number
 ROWS_A_LEVEL = 4  # on average, of a column whose levels are corrected
 
 
-def cells_of_columns(model: Model, batch: TableBatch) -> Cells | None:
-    """Those of the columns that are evidence by themselves; None where there are none."""
-    used = sorted(p for block in model.tally.blocks.values() for p in block.columns)
+def cells_of_columns(model: Model, batch: TableBatch, options: Options) -> Cells | None:
+    """Those of the columns that are evidence by themselves, and free of constraints; None where there are none."""
+    every = sorted(p for block in model.tally.blocks.values() for p in block.columns)
+    used = [p for p in every if not options.is_table(model.schema.columns[p].name)]
     documents = {p for name, b in model.tally.blocks.items() if model.is_document(name) for p in b.columns}
     columns, codes, shapes = [], [], []
     for p in used:

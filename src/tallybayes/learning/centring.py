@@ -14,7 +14,7 @@ from tallybayes.core import fitting
 from tallybayes.core.batch import Array
 from tallybayes.learning.evidence import HeldOut
 
-ROWS, CELLS = 5_000, 500_000  # that the constants are found from: rows, and rows times classes
+ROWS, CELLS = 2_000, 200_000  # that the constants are found from: rows, and rows times classes
 
 
 def centred(rows: HeldOut, weights: Array, log_prior: Array) -> Array:

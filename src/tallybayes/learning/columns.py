@@ -15,25 +15,36 @@ from tallybayes.core.schema import Column, Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.data.tables import TableBatch
-from tallybayes.families import FAMILIES, Cyclic, Family, Hierarchical, Ordered, numeric_families, textbook_family
-from tallybayes.learning.bins import fine_edges
-from tallybayes.learning.candidates import Choice, candidates, choose, counted_as, places_in
+from tallybayes.families import (
+    FAMILIES,
+    Cyclic,
+    Family,
+    Grouped,
+    Hierarchical,
+    Ordered,
+    numeric_families,
+    textbook_family,
+)
+from tallybayes.learning.bins import sorted_edges
+from tallybayes.learning.candidates import Choice, candidates, counted_as, places_in
+from tallybayes.learning.constraints import choose_within, table_family
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
+from tallybayes.learning.remembered import sorted_numbers
 from tallybayes.learning.textbook import Given, given_families
 
 
 def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading:
     """Choose the family of every column and count the rows by it."""
     numeric = _numeric(base)
-    trials = _Trials.of(batch, given_families(batch.schema, base, options), numeric)
+    trials = _Trials.of(batch, given_families(batch.schema, base, options), numeric, options)
     tried, places = Schema(trials.columns, batch.schema.classes), trials.places()
     rows, counting = replace(batch, schema=tried, places=places), trials.counting(numeric)
     tally = count(rows, counting, options.n_jobs)
     sample = every_nth(rows, COMPARED_ROWS)
     prior = np.maximum(base.log_prior(tried, tally.class_weight), -1e3)
-    choices = choose(sample.rows(0, sample.n_rows), tally, prior, trials.names, counting)
+    choices = choose_within(sample.rows(0, sample.n_rows), tally, prior, trials.names, counting, options)
     chosen = {trials.columns[p].name: choice.family for p, choice in choices.items()}
     families = {**trials.known, **chosen}
     read = tuple(_read(column, families.get(column.name), choices.get(p)) for p, column in enumerate(trials.columns))
@@ -52,15 +63,18 @@ class _Trials:
     names: Mapping[int, list[str]]  # families to be tried, by position
 
     @classmethod
-    def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family]) -> _Trials:
+    def of(cls, batch: TableBatch, given: Given, numeric: Mapping[str, Family], options: Options) -> _Trials:
         fixed = {name: family.by_itself() for name, family in given.families.items()}
         columns: list[Column] = []
         known: dict[str, Family] = {}
         names: dict[int, list[str]] = {}
         for p, column in enumerate(batch.schema.columns):
             if column.is_evidence:
+                table = table_family(column, options)
                 if column.name in fixed:
                     known[column.name] = fixed[column.name]
+                elif table is not None:
+                    names[p] = [table]
                 elif column.kind == "numeric":
                     names[p] = _tried(batch, column, given.numeric, numeric)
                 elif column.kind not in ("category", "boolean"):
@@ -71,14 +85,19 @@ class _Trials:
                     names[p] = [smoothed_by(column)]
             tried = [known[column.name]] if column.name in known else [FAMILIES[name] for name in names.get(p, [])]
             in_bins = column.kind == "numeric" and any(family.in_bins for family in tried)
-            columns.append(replace(column, edges=fine_edges_of(batch, p) if in_bins else None))
+            edges = fine_edges_of(batch, p) if in_bins else None
+            columns.append(column if column.edges is edges else column.changed(edges=edges))
         return cls(tuple(columns), known, names)
 
     def places(self) -> dict[str, list[int]]:
         """The columns of every block that is counted."""
         found: dict[str, list[int]] = {}
+        blocks: dict[tuple[str, ...], list[str]] = {}  # of columns for which the same families are tried
         for p, names in self.names.items():
-            for name in dict.fromkeys(counted_as(FAMILIES[name]) for name in names):
+            tried = tuple(names)
+            if tried not in blocks:
+                blocks[tried] = list(dict.fromkeys(counted_as(FAMILIES[name]) for name in names))
+            for name in blocks[tried]:
                 found.setdefault(name, []).append(p)
         for p, column in enumerate(self.columns):
             if column.name in self.known:
@@ -88,7 +107,7 @@ class _Trials:
     def counting(self, numeric: Mapping[str, Family]) -> dict[str, Family]:
         """The families that count the blocks."""
         found: dict[str, Family] = {
-            **{family.name: family() for family in (Hierarchical, Ordered, Cyclic)},
+            **{family.name: family() for family in (Hierarchical, Grouped, Ordered, Cyclic)},
             **numeric,
         }
         for column in self.columns:
@@ -108,22 +127,18 @@ def _tried(batch: TableBatch, column: Column, chosen: str, families: Mapping[str
     """The families to try for a numeric column."""
     if chosen != "auto":
         return [chosen]
-    values = batch.table.columns[column.name]
-    numbers = np.asarray(values.numbers(0, len(values)), dtype=np.float64)
-    numbers = numbers[np.isfinite(numbers)]
-    if len(numbers) == 0 or numbers.min() == numbers.max():
+    numbers = sorted_numbers(batch, column.name)
+    if len(numbers) == 0 or numbers[0] == numbers[-1]:
         return [textbook_family("numeric")]  # which takes a constant for no evidence
-    seen = Numbers(float(numbers.min()), float(numbers.max()), float((numbers == 0).mean()))
+    first, last = numbers.searchsorted(0.0), numbers.searchsorted(0.0, side="right")
+    seen = Numbers(float(numbers[0]), float(numbers[-1]), float(last - first) / len(numbers))
     return candidates(seen, families)
 
 
 def fine_edges_of(batch: TableBatch, p: int) -> tuple[float, ...]:
     """The edges that the fine counts of the number at some position have."""
     column = batch.schema.columns[p]
-    if column.edges is not None:
-        return column.edges
-    values = batch.table.columns[column.name]
-    return fine_edges(values.numbers(0, len(values)))
+    return sorted_edges(sorted_numbers(batch, column.name)) if column.edges is None else column.edges
 
 
 def with_own_edges(batch: TableBatch) -> TableBatch:
@@ -131,10 +146,8 @@ def with_own_edges(batch: TableBatch) -> TableBatch:
     columns = list(batch.schema.columns)
     for p, column in enumerate(columns):
         if column.kind == "numeric" and column.name in batch.table.columns:
-            values = np.asarray(batch.table.columns[column.name].numbers(0, batch.n_rows), dtype=np.float64)
-            known = np.sort(values[np.isfinite(values)])
-            edges = fine_edges_of(batch, p)
-            columns[p] = replace(column, edges=tuple(known[np.searchsorted(known, edges)].tolist()) if edges else ())
+            known, edges = sorted_numbers(batch, column.name), fine_edges_of(batch, p)
+            columns[p] = column.changed(edges=tuple(known[known.searchsorted(edges)].tolist()) if edges else ())
     return replace(batch, schema=replace(batch.schema, columns=tuple(columns)))
 
 
@@ -142,10 +155,10 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
     """The column with its bins, if it is read in bins, and the reason of its family."""
     binned = family is not None and family.in_bins
     reason, lasting = column.reason, column.lasting
-    is_told = column.kind == "numeric" or isinstance(family, Ordered)
+    is_told = column.kind == "numeric" or isinstance(family, Ordered | Grouped)
     if choice is not None and is_told and not reason.startswith("constant"):
         reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
-    return replace(column, edges=column.edges if binned else None, reason=reason, lasting=lasting)
+    return column.changed(edges=column.edges if binned else None, reason=reason, lasting=lasting)
 
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:

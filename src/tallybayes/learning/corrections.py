@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,11 +50,12 @@ class Cells:
         cell = np.where(codes < 0, -1, codes + first).astype(np.int32)
         return cls(columns, np.ascontiguousarray(cell), shapes)
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
         """How many coefficients a class has for each column."""
         return [c.n_cells if s is None else s.shape[1] for c, s in zip(self.columns, self.shapes, strict=True)]
 
+    @cached_property
     def penalty(self) -> Array:
         """Penalty (P,) of the square of each coefficient."""
         rough = [np.ones(size) if s is None else SMOOTHNESS for s, size in zip(self.shapes, self.sizes, strict=True)]
@@ -70,9 +73,11 @@ class Cells:
 
     def tables(self, coefficients: Array) -> list[Array]:
         """What the cells of each column add (C, K), from the coefficients (P, K)."""
-        parts = np.split(coefficients, np.cumsum(self.sizes)[:-1])
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        parts = [coefficients[first:last] for first, last in pairwise(ends)]
         return [part if s is None else s @ part for s, part in zip(self.shapes, parts, strict=True)]
 
+    @cached_property
     def described(self) -> fitting.Shapes:
         """The same for the kernel."""
         smooth = [s for s in self.shapes if s is not None]
@@ -122,12 +127,12 @@ class Regression:
 
     def fitted(self, strength: float, start: Array | None = None) -> Array:
         """The coefficients (P, K) under a penalty λ."""
-        penalty = strength * self.cells.penalty()
+        penalty = strength * self.cells.penalty
         found = np.zeros((len(penalty), self.base.shape[1])) if start is None else start.copy()
         little = LITTLE_GAIN if self.work > LITTLE_WORK else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
         fitting.fit_corrections(
-            self.cells.cell, self.base, self.labels, self.cells.described(), penalty, found, tolerance, little
+            self.cells.cell, self.base, self.labels, self.cells.described, penalty, found, tolerance, little
         )
         return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +22,23 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
+from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
 from tallybayes.learning.corrections import Cells, Regression, best_strength
+from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
-from tallybayes.learning.stacking import Stack, losses, stacked, trust
+from tallybayes.learning.remembered import RememberedBatch
+from tallybayes.learning.stacking import Readings, Stack, losses, trust
 from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
-MOST_SCORES = 600_000  # rows × classes that are judged; of more rows, every so many
+WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 
 
@@ -50,17 +54,21 @@ class _Folds:
     @classmethod
     def dealt(cls, batch: TableBatch, base: Settings, options: Options, pull: float) -> _Folds | None:
         assert batch.labels is not None
-        n_folds = MOST_FOLDS if batch.n_rows <= MANY else FEWEST_FOLDS
+        is_large = batch.n_rows > MANY or len(batch.schema.columns) > WIDE
+        n_folds = FEWEST_FOLDS if is_large else MOST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
-        others = (with_own_edges(batch.take(np.flatnonzero(fold != f))) for f in range(n_folds))
-        found = []
-        for number, rows in enumerate(others):
-            done = (number + 1) / (n_folds + 2)
-            options.report(f"learning without fold {number + 1} of {n_folds}", done)
-            found.append(climbed(rows, base, options, pull))
-        ladders = [ladder for ladder in found if ladder is not None]
-        if len(ladders) < n_folds:
-            return None
+        alone = replace(options, n_jobs=1, progress=None)
+
+        def learned(number: int) -> Ladder | None:
+            ladder = climbed(with_own_edges(batch.take(np.flatnonzero(fold != number))), base, alone, pull)
+            return None if ladder is None else ladder.judged()
+
+        ladders: list[Ladder] = []
+        for ladder in map_each(learned, range(n_folds), threads_for(batch.size, options.n_jobs)):
+            if ladder is None:
+                return None
+            ladders.append(ladder)
+            options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
         judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
         return cls(batch.take(judged), fold[judged], ladders, options.n_jobs)
 
@@ -71,19 +79,20 @@ class _Folds:
             out[self.fold == number] = values
         return out
 
-    @property
+    @cached_property
     def held(self) -> list[TableBatch]:
         """The rows of each fold."""
         return [self.batch.take(np.flatnonzero(self.fold == f)) for f in range(len(self.ladders))]
 
-    def evidence(self) -> Array:
-        """Of all readings (n, K, 3)."""
-        return self.gathered([a.evidence(rows, self.n_jobs) for a, rows in zip(self.ladders, self.held, strict=True)])
+    def evidence(self) -> list[Array]:
+        """Of each reading (n, K)."""
+        found = [a.evidence(rows, self.n_jobs) for a, rows in zip(self.ladders, self.held, strict=True)]
+        return [self.gathered(each) for each in zip(*found, strict=True)]
 
     def together(self, shrinkage: float) -> Array:
-        """Of the numbers together (n, K, 1)."""
+        """Of the numbers together (n, K)."""
         pairs = zip(self.ladders, self.held, strict=True)
-        return self.gathered([a.together(rows, shrinkage, self.n_jobs)[:, :, None] for a, rows in pairs])
+        return self.gathered([a.together(rows, shrinkage, self.n_jobs) for a, rows in pairs])
 
     def prior(self) -> Array:
         """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
@@ -100,6 +109,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
     """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
     # Our threads work on rows; those of a BLAS would only be in their way.
     with threadpool_limits(1, user_api="blas"):
+        batch = RememberedBatch.of(batch)
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
@@ -124,22 +134,20 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     """The weights of the readings, and the shrinkage of the numbers together where they are read so."""
     labels = folds.batch.labels
     assert labels is not None
-    evidence, start = np.nan_to_num(folds.evidence(), neginf=-1e6, posinf=1e6), np.array([0.0, 0.0, 1.0])
+    start = np.array([0.0, 0.0, 1.0])
+    evidence = [np.nan_to_num(each, neginf=-1e6, posinf=1e6) for each in folds.evidence()]
     if options.weights != "auto":
-        return Stack(start, prior + evidence @ start), None
-    found, chosen = stacked(evidence, prior, labels, folds.fold, start), None
+        return Stack(start, prior + evidence[2]), None
+    readings = Readings.of(evidence, prior, labels, folds.fold)
+    plain = readings.stacked(start)
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
-        return found, None
-    plain = losses(found.scores, labels)
-    every = np.concatenate((evidence, np.zeros((*prior.shape, 1))), axis=2)
-    for shrinkage in SHRINKAGES:
-        every[:, :, 3:] = folds.together(shrinkage)
-        tried = stacked(every, prior, labels, folds.fold, np.append(start, 0.0))
-        if tried.loss(labels) < found.loss(labels):
-            found, chosen = tried, shrinkage
-    if chosen is not None and not is_better(plain, losses(found.scores, labels), labels.weight):
-        return stacked(evidence, prior, labels, folds.fold, start), None
-    return found, chosen
+        return plain, None
+    # A handful of numbers that are alike: which of them suits the rows best can be told without folds within folds.
+    every, start = {s: readings.joined(folds.together(s)) for s in SHRINKAGES}, np.append(start, 0.0)
+    chosen = min(SHRINKAGES, key=lambda s: every[s].least(start))
+    found = every[chosen].stacked(start)
+    is_worth_it = is_better(losses(plain.scores, labels), losses(found.scores, labels), labels.weight)
+    return (found, chosen) if is_worth_it else (plain, None)
 
 
 def _collapsed(whole: Ladder, stack: Array, shrinkage: float | None) -> Model:
@@ -151,7 +159,7 @@ def _collapsed(whole: Ladder, stack: Array, shrinkage: float | None) -> Model:
     if shrinkage is not None and len(stack) > 3 and stack[3] > 0:
         assert whole.block is not None
         model = _with_block(model, with_shrinkage(whole.block, shrinkage), float(stack[3]))
-    note = f"weights learned from {plural(whole.sample.n_rows, 'row')}"
+    note = f"weights learned from {plural(whole.n_rows, 'row')}"
     return replace(model, provenance=model.provenance.noted(note))
 
 
@@ -202,7 +210,7 @@ def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     batch, labels = folds.batch, folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, batch)
+    columns = cells_of_columns(whole.read.model, batch, options)
     pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
     if columns is None and not all(pairs):
         return model, stack.scores

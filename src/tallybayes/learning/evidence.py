@@ -16,7 +16,8 @@ from tallybayes.data.tables import TableBatch
 
 COMPARED_ROWS = 10_000  # rows on which models are compared
 LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
-MOST_CELLS = 60_000_000  # of evidence, in float32
+MOST_CELLS = 16_000_000  # of evidence, in float32
+MOST_SCORES = 600_000  # rows × classes that a few weights are learned from or judged on; of more rows, every so many
 SLICE = 1 << 17  # numbers worked on at a time
 
 

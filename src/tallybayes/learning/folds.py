@@ -17,6 +17,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, SettingError
+from tallybayes.learning.stacking import losses
 
 N_FOLDS = 5  # where no number is given
 
@@ -30,6 +31,12 @@ class Unseen:
     method: str  # for people
     n_folds: int = 0
     prior: Array | None = None  # (n, K) log prior that is in the scores, where another may take its place
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean log loss of the rows."""
+        weight = self.labels.weight
+        return float(weight @ losses(self.scores, self.labels)) / max(float(weight.sum()), 1e-300)
 
     def log_posterior(self, log_prior: Array) -> Array:
         """Log P(y | x), shape (n, K), under a prior (K,)."""

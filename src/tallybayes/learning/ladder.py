@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation, standardised, together
 from tallybayes.learning.centring import centred
 from tallybayes.learning.columns import read_columns
-from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, HeldOut, held_out
+from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, MOST_SCORES, HeldOut, held_out
 from tallybayes.learning.options import Options
-from tallybayes.learning.pairs import Paired, found_pairs
+from tallybayes.learning.pairs import PAIRS_A_COLUMN, Paired, found_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
 from tallybayes.learning.reading import Reading, places_of
 from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
@@ -39,7 +40,7 @@ class Ladder:
 
     read: Reading  # of the columns, without weights
     names: Sequence[str]  # of the columns that have weights, P
-    sample: TableBatch  # rows that weights were learned from
+    n_rows: int  # that weights were learned from
     rows: HeldOut  # their leave-one-out evidence, of the columns and then of the pairs
     pull: float  # that kept the weights near one
     weights: Array  # (2, 1 + P + Q) of the prior, the columns and the pairs: without the pairs, and with them
@@ -47,7 +48,11 @@ class Ladder:
     pairs: Paired | None = None
     block: Model | None = None  # of the numbers together, and nothing else
 
-    @property
+    def judged(self) -> Ladder:
+        """The same for other rows: without the evidence that its weights were learned from, which is large."""
+        return replace(self, rows=self.rows.take(slice(0, 0)))
+
+    @cached_property
     def rungs(self) -> tuple[Model, ...]:
         """The readings as models: columns alone, with weights, with pairs."""
         plain = self.read.model
@@ -71,9 +76,11 @@ class Ladder:
         )
         return Model(settings, tally, read.provenance)
 
-    def evidence(self, rows: TableBatch, n_jobs: int | None) -> Array:
-        """What each reading says of other rows beyond the prior, shape (n, K, 3)."""
-        return np.stack([evidence_of(model, rows, n_jobs) for model in self.rungs], axis=2)
+    def evidence(self, rows: TableBatch, n_jobs: int | None) -> list[Array]:
+        """What each reading says of other rows beyond the prior (n, K)."""
+        plain, weighted, paired = self.rungs
+        found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
+        return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
 
     def together(self, rows: TableBatch, shrinkage: float, n_jobs: int | None) -> Array:
         """What the numbers say together beyond each alone (n, K)."""
@@ -112,11 +119,13 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
-    cells = read.model.n_classes * (len(used) + options.most_pairs + TEXT_CELLS * len(texts))
-    sample = every_nth(batch, min(LEARNED_ROWS, max(MOST_CELLS // max(cells, 1), 1000)))
+    n_pairs = min(options.most_pairs, PAIRS_A_COLUMN * len(used))
+    cells = read.model.n_classes * (len(used) + n_pairs + TEXT_CELLS * len(texts))
+    most = min(LEARNED_ROWS, MOST_CELLS // max(cells, 1), MOST_SCORES // read.model.n_classes)
+    sample = every_nth(batch, max(most, 1000))
     for name in texts:
         if options.given_alpha(name) is None:
-            read = with_pseudocount(read, sample, base, name)
+            read = with_pseudocount(read, sample, base, name, options.n_jobs)
     rows = held_out(read.model, sample, places_of(read.families, read.model.schema), used)
     if not np.isfinite(rows.terms).all():
         return None
@@ -137,7 +146,7 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     if fixed is None:
         shifts = np.stack([centred(rows, w[: len(ones)], prior) for w in (alone, both)])
     block = _block(read, batch, rows, names, options)
-    return Ladder(read, names, sample, joint, pull, np.stack((alone, both)), shifts, pairs, block)
+    return Ladder(read, names, sample.n_rows, joint, pull, np.stack((alone, both)), shifts, pairs, block)
 
 
 def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
@@ -147,7 +156,7 @@ def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
     blocks, families = read.model.tally.blocks.items(), read.model.settings.families
     used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
     used.sort()  # in the order of the table, whatever their families are
-    return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].kind == "text"]
+    return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].is_text]
 
 
 def _cleared(weights: Array) -> Array:
@@ -159,7 +168,8 @@ def _block(read: Reading, batch: TableBatch, rows: HeldOut, names: Sequence[str]
     """The numbers together, as a model of their own; None where there are fewer than two."""
     if options.weights is None:
         return None
-    numbers = [c for c in read.model.schema.columns if c.kind == "numeric" and c.name in read.families]
+    free = [c for c in read.model.schema.columns if c.name in read.families and not options.is_table(c.name)]
+    numbers = [c for c in free if c.kind == "numeric"]
     values = {c.name: np.asarray(batch.table.columns[c.name].numbers(0, batch.n_rows), float) for c in numbers}
     numbers = [c for c in numbers if _varies(values[c.name])]
     if len(numbers) > MOST_NUMBERS:

@@ -27,6 +27,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
 from tallybayes.data.weighted import WeightedSource
 from tallybayes.errors import ColumnWarning, DataError, NotAvailableError, SettingError
+from tallybayes.learning.constraints import check_constraints
 from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
 from tallybayes.learning.refinement import refined
@@ -85,6 +86,8 @@ def _learned(source: Source, options: Options, before: Model | None = None) -> t
     overrides = options.overrides if options.matrix is None else NONE
     options.report("reading rows")
     schema = source.profile(overrides, options.stream)
+    options.check_together()
+    check_constraints(schema, options)
     options = replace(options, prior=prior_by_class(options.prior, schema.classes))
     factors = _class_factors(source, schema, options)
     source = WeightedSource(source, factors) if factors else source
@@ -168,7 +171,7 @@ def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
 def _is_given(schema: Schema, options: Options) -> bool:
     """Whether nothing is left to choose: no weights and no pairs, and words only, whose family is given."""
     plain = options.weights is None and options.most_pairs == 0 and not isinstance(options.alpha, str)
-    return plain and all(column.kind in ("text", "date", "ignored") for column in schema.columns)
+    return plain and all(column.kind in ("text", "tags", "date", "ignored") for column in schema.columns)
 
 
 def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:
@@ -304,9 +307,9 @@ def _held_out(model: Model, rows: Rows, options: Options) -> Unseen:
     return Unseen(refitted_folds(rows, learned_again(model, options), fold), labels, method_of(n_folds), n_folds)
 
 
-def sample_of(model: Model, source: Source, most: int = SAMPLE) -> Rows:
+def sample_of(model: Model, source: Source) -> Rows:
     """Some of the learned rows as the model reads them, drawn by what they hold."""
-    return source.sample(model.schema, model.tally.places, most)
+    return source.sample(model.schema, model.tally.places, SAMPLE)
 
 
 def _warn(model: Model, facts: Facts) -> None:

@@ -19,7 +19,7 @@ from tallybayes.errors import SettingError
 from tallybayes.families import numeric_families
 
 if TYPE_CHECKING:
-    from tallybayes.data.columns import Overrides
+    from tallybayes.data.overrides import Overrides
 
 Alpha = float | Mapping[str, float] | Literal["auto"] | None
 Missing = Literal["ignore", "level"]
@@ -28,6 +28,7 @@ Unlabelled = Literal["error", "ignore", "em"]
 Weights = Literal["auto", "learn", "words"] | None
 
 MOST_PAIRS = 100  # where no number is given
+READABLE_BINS = 6  # of a column of a model that fits on a page
 
 
 def check_steps(tol: float, max_iter: int) -> None:
@@ -82,6 +83,8 @@ class Options:
     ``stream`` is for the first of many batches: the kind of a column follows from its type alone, and the model is the
     textbook one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix,
     where the rows are one; ``choose_length`` chooses the length of its documents, ``idf`` belongs to texts.
+    ``choose_tokens`` names what held-out loss chooses of how a table of nothing but one text is tokenised ("scaled",
+    "ngrams"); None is the usual: the scale, where no tokens are given and the texts are few enough.
     ``progress`` is called with the name of each phase, and the share that is done where it is known.
     """
 
@@ -97,6 +100,9 @@ class Options:
     weights: Weights = "auto"
     pairs: Pairs = "auto"
     max_pairs: int | None = None
+    max_bins: int | Mapping[str, int] | None = None
+    monotone: Mapping[str, int | Literal["auto"]] = field(default_factory=dict)
+    readable: bool = False
     classical: bool = False
     var_smoothing: float = 1e-9
     variance: Literal["class", "shared"] = "class"
@@ -107,6 +113,7 @@ class Options:
     unlabelled: Unlabelled = "error"
     em: EM = EM()
     idf: bool = False
+    choose_tokens: tuple[str, ...] | None = None
     choose_length: bool = False
     matrix: Family | None = None
     stream: bool = False
@@ -142,7 +149,7 @@ class Options:
     @property
     def overrides(self) -> Overrides:
         """What is given for single columns."""
-        from tallybayes.data.columns import Overrides  # it reads frames, which model files need not
+        from tallybayes.data.overrides import Overrides  # it reads frames, which model files need not
 
         # A stream has no likelihood to keep to, but its words are the usual ones from the first batch on.
         plain = self.classical or self.unlabelled == "em"
@@ -166,7 +173,26 @@ class Options:
         """How many pairs there may be."""
         if self.given_pairs is not None:
             return len(self.given_pairs)
-        return MOST_PAIRS if self.max_pairs is None else self.max_pairs
+        usual = 0 if self.readable else MOST_PAIRS
+        return usual if self.max_pairs is None else self.max_pairs
+
+    def bins_of(self, column: str) -> int | None:
+        """How many bins or groups of levels a column may have; None where that is not limited."""
+        given = self.max_bins.get(column) if isinstance(self.max_bins, Mapping) else self.max_bins
+        return given if given is not None or not self.readable else READABLE_BINS
+
+    def is_table(self, column: str) -> bool:
+        """Whether a column is to be a table and nothing else: of few bins, or with monotone evidence."""
+        return self.bins_of(column) is not None or column in self.monotone
+
+    def check_together(self) -> None:
+        """Refuse options that contradict each other."""
+        tables = self.readable or self.max_bins is not None or self.monotone
+        if tables and self.is_textbook:
+            raise SettingError(
+                "readable, max_bins and monotone choose bins from the rows, which the textbook model does not: leave "
+                "out classical, unlabelled='em' and partial_fit"
+            )
 
     def given_alpha(self, column: str) -> float | None:
         """The pseudocount that was given for a column; None where it is the usual one, or to be chosen."""
@@ -227,6 +253,11 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def _are_directions(value: Any) -> bool:
+    known = (1, -1, "auto")
+    return isinstance(value, Mapping) and all(not isinstance(v, bool) and v in known for v in value.values())
+
+
 _NUMBER = "a number of at least 0"
 VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what may be given, and whether something is that
     "kind": ("a mapping of column to kind, or None", lambda value: value is None or isinstance(value, Mapping)),
@@ -241,6 +272,9 @@ VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what may be given, a
     "weights": _one_of("auto", "learn", "words", None),
     "pairs": ("'auto' or a list of pairs of columns", lambda v: v == "auto" if isinstance(v, str) else _is_list(v)),
     "max_pairs": ("a whole number of at least 0 or None", lambda v: v is None or (_is_whole(v) and int(v) >= 0)),
+    "max_bins": _or_mapping("a whole number of at least 2 or None", lambda v: v is None or (_is_whole(v) and v >= 2)),
+    "monotone": ("a mapping of column to 1, -1 or 'auto', or None", lambda v: v is None or _are_directions(v)),
+    "readable": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     "classical": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     "var_smoothing": (_NUMBER, _at_least_zero),
     "variance": _one_of("class", "shared"),

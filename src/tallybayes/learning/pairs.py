@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,11 @@ def found_pairs(
 ) -> tuple[Paired | None, HeldOut]:
     """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
     given = options.given_pairs is not None
-    losses = {} if given else dict(zip(names, rows.single_losses().tolist(), strict=True))
+    many = len(names) > MOST_COLUMNS  # of fewer all are paired, however little each says
+    losses = {} if given else dict(zip(names, rows.single_losses().tolist() if many else repeat(0.0), strict=many))
+    losses = {name: loss for name, loss in losses.items() if name not in options.monotone}
+    if not given and not losses:
+        return None, rows
     grid = _grid(read, batch, sample, losses)
     if grid is None:
         return None, rows
@@ -90,7 +95,7 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch, losses: Mapping[
 
 def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | None:
     """A column as it is paired; None where it has a single level."""
-    if column.kind in ("ignored", "date", "text") or (column.levels is None and p not in read.fine):
+    if column.kind in ("ignored", "date", "text", "tags") or (column.levels is None and p not in read.fine):
         return None
     if p in read.fine and column.edges is None:
         column = replace(column, edges=fine_edges_of(batch, p))

@@ -80,12 +80,19 @@ def estimate_prior(
     check_steps(tol, max_iter)
     if not batch.n_rows:
         raise DataError("the class mix of no rows is unknown; pass rows of the population")
+    return prior_of_scores(model, model.log_joint(batch, n_jobs), _row_weight(batch), tol, max_iter)
+
+
+def prior_of_scores(
+    model: Model, log_joint: Array, weight: Array, tol: float = 1e-8, max_iter: int = 1000
+) -> PriorShift:
+    """The same from the log joint (n, K) of the rows by the model, and their weights (n,)."""
     living = np.flatnonzero(np.isfinite(model.log_prior))
     if len(living) < 2:
         raise DataError("the mix of a single class is always 1; a model of at least two classes is needed")
-    log_ratio = model.log_joint(batch, n_jobs)[:, living] - model.log_prior[living]
+    log_ratio = log_joint[:, living] - model.log_prior[living]
     prior = np.exp(model.log_prior[living])
-    found, path, converged = _climb(log_ratio, _row_weight(batch), prior / prior.sum(), tol, max_iter)
+    found, path, converged = _climb(log_ratio, weight, prior / prior.sum(), tol, max_iter)
     mix = np.zeros(model.n_classes)
     mix[living] = found
     return PriorShift(dict(zip(model.schema.classes, mix.tolist(), strict=True)), len(path) - 1, converged, tuple(path))

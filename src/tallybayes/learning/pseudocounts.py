@@ -12,16 +12,18 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally
+from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.evidence import held_out
 from tallybayes.learning.reading import Reading, settings_of
 from tallybayes.learning.weights import learn
 
 ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4)  # that are tried
+WORTH = 100  # cells that a text is worth
 COMPARED_TEXTS = 20_000  # held-out texts, times classes, on which they are compared
 
 
-def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: str) -> Reading:
+def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: str, n_jobs: int | None) -> Reading:
     """How the table is read with the pseudocount that suits the words of a text best.
 
     Each is compared with the weights of the prior and of the text that suit it: these do not change the order of the
@@ -45,7 +47,8 @@ def with_pseudocount(read: Reading, sample: TableBatch, base: Settings, text: st
             return np.inf
         return float((rows.weight * rows.losses(learn(rows, np.ones(rows.n_terms)))).sum())
 
-    families = {**read.families, text: with_alpha(min(ALPHAS, key=loss))}
+    found = list(map_each(loss, ALPHAS, threads_for(few.n_rows * WORTH * model.n_classes, n_jobs)))
+    families = {**read.families, text: with_alpha(ALPHAS[int(np.argmin(found))])}
     settings = settings_of(families, model.schema, model.settings)
     return replace(read, families=families, model=replace(model, settings=settings))
 

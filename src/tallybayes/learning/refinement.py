@@ -26,6 +26,7 @@ from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.ladder import climbed
 from tallybayes.learning.options import Options
 from tallybayes.learning.stacking import losses
+from tallybayes.learning.tokenising import described, other_tokens, with_tokens
 from tallybayes.learning.weights import column_weights, is_better, learn
 from tallybayes.learning.word_weights import with_word_weights
 
@@ -99,6 +100,19 @@ def _in_place(model: Model, batch: TableBatch, options: Options) -> Model:
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
+    """Texts, tokenised as predicts held-out ones best."""
+    model, unseen = _read_texts(batch, base, options)
+    if unseen is None or len(model.texts) != 1:
+        return model, unseen
+    for tokens in other_tokens(batch, options):
+        other, others = _read_texts(with_tokens(batch, tokens, options.n_jobs), base, options)
+        if others is not None and others.n_folds == unseen.n_folds and others.mean_loss < unseen.mean_loss:
+            note = f"tokens: {described(tokens)}, by held-out loss"
+            model, unseen = replace(other, provenance=other.provenance.noted(note)), others
+    return model, unseen
+
+
+def _read_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
     """Texts with one weight each, or one for every word, where that improves leave-one-out."""
     with threadpool_limits(1, user_api="blas"):
         ladder = climbed(batch, base, replace(options, max_pairs=0))
@@ -114,7 +128,7 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
             return model, Unseen(plain, labels, PSEUDOCOUNT_KEPT)
         weights = ladder.weights[0]
         given = EvidenceWeights(column_weights(model, ladder.names, weights), float(weights[0]))
-        note = f"weights learned from {plural(ladder.sample.n_rows, 'row')}"
+        note = f"weights learned from {plural(ladder.n_rows, 'row')}"
         settings = replace(model.settings, weights=given)
         model = replace(model, settings=settings, provenance=model.provenance.noted(note))
         unseen = Unseen(scores, labels, f"{PSEUDOCOUNT_KEPT}, weights cross-fitted")
@@ -127,7 +141,7 @@ def _with_words(model: Model, unseen: Unseen, batch: TableBatch, options: Option
     """The model with weights of the words of its texts, where they predict documents of other folds better."""
     alone = len(model.texts) == 1 and len(model.schema.columns) == 1
     for block in model.texts:
-        if not hasattr(model.settings.families[block], "each_word_without") and options.weights == "auto":
+        if not hasattr(model.settings.families[block], "by_rivals") and options.weights == "auto":
             continue
         found = with_word_weights(model, batch, block, options.n_jobs, None if alone else unseen.scores)
         before, after = (losses(scores, found.labels) for scores in (found.before, found.scores))

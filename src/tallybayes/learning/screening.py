@@ -30,6 +30,7 @@ EVEN = 8  # bins of a number that is no evidence by itself
 STRENGTHS = (2.0, 8.0, 32.0)
 TOGETHER = "together with"
 BEYOND_CHANCE = 3.0  # nats
+FINALISTS = 2  # times as many pairs as are asked for are compared by the strength of their smoothing
 WORK = 100_000_000  # rows × classes × pairs that are compared; of more rows, every so many
 
 
@@ -122,7 +123,9 @@ def screened(grid: Grid, log_posterior: Array, informative: Sequence[int], asked
     if not len(tried):
         return []
     rows = grid.sorted_rows(log_posterior, max(1, -(-log_posterior.size * len(tried) // WORK)))
-    promising = tried[_gains(rows, tried, STRENGTHS[1:2])[:, 0] > np.log(len(tried)) + BEYOND_CHANCE]
+    first = _gains(rows, tried, STRENGTHS[1:2])[:, 0]
+    best_first = np.argsort(-first, kind="stable")[: FINALISTS * asked]  # no other comes to the top by its strength
+    promising = tried[np.sort(best_first[first[best_first] > np.log(len(tried)) + BEYOND_CHANCE])]
     gains = _gains(rows, promising, STRENGTHS[::-1])  # of equal ones the strongest
     best = zip(promising.tolist(), gains.argmax(axis=1).tolist(), gains.max(axis=1, initial=0.0).tolist(), strict=True)
     found = [Candidate(i, j, STRENGTHS[::-1][s], gain) for (i, j), s, gain in best]

@@ -9,15 +9,16 @@ well, and the better one by held-out loss is taken. At last all evidence is trus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import fitting
 from tallybayes.core.batch import Array, Labels
-from tallybayes.learning.evidence import HeldOut
-from tallybayes.learning.weights import learn
 
+TOLERANCE = 1e-8  # nats a row: a step that is to gain less is the last; other units move no weight by 1e-6
 PULL = 3.0  # c: a weight that is off by one costs as much as three nats
 HALF = 30.0  # rows whose evidence is expected to be worth half of what it says
 BEYOND = 1e4  # nats between two classes, which no honest evidence comes to
@@ -38,32 +39,80 @@ class Stack:
         return float(labels.weight @ losses(self.scores, labels)) / max(float(labels.weight.sum()), 1e-300)
 
 
+@dataclass(frozen=True)
+class Readings:
+    """What readings say beyond the prior of rows that none of them has seen."""
+
+    evidence: Sequence[Array]  # (n, K) of each reading, V
+    prior: Array  # (n, K)
+    labels: Labels
+    fold: NDArray[np.intp]  # (n,) that each row had no part in learning
+    base: NDArray[np.float32]  # (K, n) the prior against the row's own class
+    terms: NDArray[np.float32]  # (V, K, n) the evidence against the row's own class
+    sound: NDArray[np.bool_]  # (V,) whether a reading is within all measure
+
+    @classmethod
+    def of(cls, evidence: Sequence[Array], prior: Array, labels: Labels, fold: NDArray[np.intp]) -> Readings:
+        """From what the readings say of each class."""
+        terms, base = np.zeros((len(evidence), *prior.T.shape), dtype=np.float32), _against_own(prior, labels)
+        return cls((), prior, labels, fold, base, terms[:0], np.ones(0, bool))._joined(evidence, terms)
+
+    def joined(self, evidence: Array) -> Readings:
+        """The same with one reading more."""
+        terms = np.zeros((len(self.terms) + 1, *self.base.shape), dtype=np.float32)
+        terms[:-1] = self.terms
+        return self._joined([evidence], terms)
+
+    def _joined(self, evidence: Sequence[Array], terms: NDArray[np.float32]) -> Readings:
+        """The same with more readings, whose terms are to be written after those of the others."""
+        sound = [*self.sound]
+        for own, each in zip(terms[len(sound) :], evidence, strict=True):
+            own[:] = _against_own(each, self.labels)
+            # One row with evidence beyond all measure would decide on every weight: such a reading has none.
+            sound.append(bool((own.max(axis=0) - own.min(axis=0)).max(initial=0.0) < BEYOND))
+            own *= sound[-1]
+        return replace(self, evidence=[*self.evidence, *evidence], terms=terms, sound=np.array(sound))
+
+    def weights(self, start: Array, own: int | None = None) -> tuple[Array, float]:
+        """The weights (V,) near some, learned from all rows or those of the other folds, and what they come to."""
+        rows = self.labels.weight if own is None else np.where(self.fold == own, 0.0, self.labels.weight)
+        found = start.copy()
+        return found, fitting.stack_readings(self.base, self.terms, rows, start, found, PULL, TOLERANCE)
+
+    def starts(self, start: Array) -> list[Array]:
+        """Where weights may start."""
+        total = float(self.labels.weight.sum())
+        start = np.where(self.sound, start, 0.0)
+        return [start * (total / (total + HALF)), *([np.zeros_like(start)] if total <= FEW else ())]
+
+    def least(self, start: Array) -> float:
+        """The loss of the rows that the weights are learned from, with what keeps the weights near the first start."""
+        return self.weights(self.starts(start)[0])[1]
+
+    def stacked(self, start: Array) -> Stack:
+        """The weights, and scores by weights learned from other folds; from the start that suits these scores best."""
+        return min(map(self._stacked_from, self.starts(start)), key=lambda stack: stack.loss(self.labels))
+
+    def _stacked_from(self, start: Array) -> Stack:
+        n_folds = int(self.fold.max()) + 1
+        each = np.stack([self.weights(start, number)[0] for number in range(n_folds)])[self.fold]
+        scores = self.prior.copy()
+        for v, evidence in enumerate(self.evidence):
+            if self.sound[v]:
+                scores += each[:, v, None] * evidence
+        return Stack(self.weights(start)[0], scores)
+
+
+def _against_own(scores: Array, labels: Labels) -> NDArray[np.float32]:
+    """Scores (n, K) as (K, n), against those of the row's own class."""
+    own = scores[np.arange(len(scores)), labels.codes]
+    # Rounded afterwards: the unit of a column shifts the scores of all classes alike.
+    return np.ascontiguousarray((scores - own[:, None]).T, dtype=np.float32)
+
+
 def stacked(evidence: Array, prior: Array, labels: Labels, fold: NDArray[np.intp], start: Array) -> Stack:
     """Weigh the evidence (n, K, V) of readings beyond the prior (n, K); all of the readings have not seen the row."""
-    assert labels.codes is not None
-    # One row with evidence beyond all measure would decide on every weight: such a reading has none.
-    sound = np.ptp(evidence, axis=1).max(axis=0, initial=0.0) < BEYOND
-    evidence, start = np.where(sound, evidence, 0.0), np.where(sound, start, 0.0)
-    every = np.concatenate((prior[:, :, None], evidence), axis=2).astype(np.float32)
-    rows = HeldOut.of(every, np.zeros(prior.shape[1]), labels.codes, labels.weight)
-    total = float(labels.weight.sum())
-    starts = [start * (total / (total + HALF)), *([np.zeros_like(start)] if total <= FEW else ())]
-    found = [_stacked_from(each, rows, evidence, prior, fold) for each in starts]
-    return min(found, key=lambda stack: stack.loss(labels))
-
-
-def _stacked_from(start: Array, rows: HeldOut, evidence: Array, prior: Array, fold: NDArray[np.intp]) -> Stack:
-    """The same with weights that are kept near some."""
-    centre = np.concatenate(([0.0, 1.0], start))  # what all rows share, and the prior, stay as they are
-
-    def learned(few: HeldOut) -> Array:
-        return learn(few, centre, centre, PULL, fixed=2)[2:]
-
-    scores = np.empty_like(prior)
-    for number in range(int(fold.max()) + 1):
-        own = fold == number
-        scores[own] = prior[own] + evidence[own] @ learned(rows.without(own))
-    return Stack(learned(rows), scores)
+    return Readings.of(list(np.moveaxis(evidence, 2, 0)), prior, labels, fold).stacked(start)
 
 
 def trust(scores: Array, prior: Array, labels: Labels) -> float:
@@ -98,6 +147,5 @@ def _softmax(scores: Array) -> Array:
 
 def losses(scores: Array, labels: Labels) -> Array:
     """−log P(y_n | x_n), shape (n,), of scores (n, K)."""
-    top = scores.max(axis=1)
-    own = scores[np.arange(len(scores)), labels.codes]
-    return np.asarray(top + np.log(np.exp(scores - top[:, None]).sum(axis=1)) - own)
+    assert labels.codes is not None
+    return fitting.score_losses(scores, labels.codes)

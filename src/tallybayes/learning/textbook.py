@@ -15,6 +15,7 @@ from tallybayes.families import (
     Categorical,
     Cyclic,
     Gaussian,
+    Grouped,
     Hierarchical,
     Multinomial,
     Ordered,
@@ -43,12 +44,13 @@ def textbook_settings(schema: Schema, options: Options, alpha: float | None = No
         "poisson": Poisson(pseudocount("poisson")),
         "multinomial": Multinomial(pseudocount("multinomial")),
         "hierarchical": Hierarchical(unseen=options.unseen),
+        "grouped": Grouped(),
         "ordered": Ordered(),
         "cyclic": Cyclic(),
     }
     for block, at in places.items():
         column = schema.columns[at[0]]
-        if column.kind == "text":
+        if column.is_text:
             families[block] = _document(family_of(block), options.given_alpha(column.name), options.idf)
     return Settings(
         {name: families[name] for name in places},
@@ -91,7 +93,7 @@ def given_families(schema: Schema, settings: Settings, options: Options) -> Give
         for j, p in enumerate(places):
             column = schema.columns[p]
             smoothed = options.alpha is not None and name == "categorical"
-            if smoothed or column.name in overrides.family or column.kind in ("count", "text"):
+            if smoothed or column.name in overrides.family or column.kind in ("count", "text", "tags"):
                 found[column.name] = for_columns(settings.families[name], [j])
     plain = options.min_count == 0 and options.unseen == "ignore"
     category = None if plain else Categorical(1.0, options.unseen, float(options.min_count))

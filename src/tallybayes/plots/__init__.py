@@ -10,6 +10,7 @@ from tallybayes.plots._style import COLOURS
 from tallybayes.plots.boundary import decision_boundary
 from tallybayes.plots.columns import features
 from tallybayes.plots.decisions import costs, gain, precision_recall, roc
+from tallybayes.plots.importance import importance, pair, shape
 from tallybayes.plots.learning import em_path, learning_curve
 from tallybayes.plots.nomogram import nomogram
 from tallybayes.plots.prediction import evidence, priors
@@ -24,10 +25,13 @@ __all__ = [
     "evidence",
     "features",
     "gain",
+    "importance",
     "learning_curve",
     "nomogram",
+    "pair",
     "precision_recall",
     "priors",
     "reliability",
     "roc",
+    "shape",
 ]

@@ -71,9 +71,17 @@ def decision_boundary(
         _line(ax, found)
     for k, label in enumerate(found.classes):
         ax.plot([], [], "s", color=style.colour(k), label=str(label))
-    ax.set(xlabel=found.columns[0], ylabel=found.columns[1], xlim=extent[:2], ylim=extent[2:])
+    unused = {} if isinstance(model, Boundary) else _unused(model_of(model))
+    names = [f"{style.short(name, 40)}{unused.get(name, '')}" for name in found.columns]
+    ax.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
     ax.legend(fontsize="small", framealpha=0.8)
     return ax
+
+
+def _unused(model: Any) -> dict[str, str]:
+    """What is added to the names of columns that have no weight."""
+    weights = zip(model.schema.names, model.column_weights.tolist(), strict=True)
+    return {name: " (no weight: not used)" for name, weight in weights if not weight}
 
 
 def _points(ax: Axes, model: Any, rows: Any, found: Boundary) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 import tallybayes.plots._style as style
 from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.metrics import wilson
 from tallybayes.errors import DataError
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
 from tallybayes.inspection.evaluate import evaluated
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the accuracy of predictions by their confidence; on the diagonal they are calibrated.
+    """Draw the accuracy of predictions by their confidence, with 95 % intervals; on the diagonal they are calibrated.
 
     Parameters
     ----------
@@ -34,11 +35,14 @@ def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = N
     x, y = ([getattr(b, field) for b in evaluation.reliability] for field in ("confidence", "accuracy"))
     share = np.array([b.weight for b in evaluation.reliability]) / evaluation.weight
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
+    within = [wilson(b.accuracy, b.weight) for b in evaluation.reliability]
+    ends = [[i.value - i.low for i in within], [i.high - i.value for i in within]]
+    ax.errorbar(x, y, yerr=ends, fmt="none", ecolor=style.ink(), elinewidth=0.9, alpha=0.6, zorder=1)
     ax.plot(x, y, color=style.colour(0), linewidth=style.LINE, zorder=2)
     ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.background(), zorder=3)
     low = max(0.0, min([*x, *y, 1.0 / len(evaluation.classes)]) - 0.05)
     ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="accuracy")
-    ax.set_title(f"{evaluation.method}: calibration error {evaluation.ece:.3f}", fontsize="medium")
+    ax.set_title(f"{style.short(evaluation.method, 24)}: calibration error {evaluation.ece:.3f}", fontsize="medium")
     style.clear(ax)
     return ax
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,19 @@ from tallybayes.core.batch import every_nth
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
 from tallybayes.data.atomic import replacing
-from tallybayes.errors import NotAvailableError, SettingError, UnlearnError
+from tallybayes.errors import DataError, NotAvailableError, SettingError, UnlearnError
 from tallybayes.export.portable import Scorer
-from tallybayes.inspection.charts import column_pictures, concerns
+from tallybayes.inspection.charts import column_pictures, concerns, evidence_shapes, importance
 from tallybayes.inspection.charts._model import model_of, rows_with_labels
-from tallybayes.inspection.evaluate import evaluated
+from tallybayes.inspection.drift import Drift
+from tallybayes.inspection.evaluate import evaluated, scored_rows
 from tallybayes.inspection.explain import class_profiles
+from tallybayes.inspection.subgroups import subgroups
 from tallybayes.inspection.summary import settings_of
 from tallybayes.inspection.verdict import verdict
 from tallybayes.report.controls import controls
+from tallybayes.report.drift_section import Section, drift_section, subgroup_section
+from tallybayes.report.examples import typical_rows
 from tallybayes.report.page import Report
 
 __all__ = ["Report", "make", "write"]
@@ -37,6 +42,8 @@ def make(
     title: str | None = None,
     target: str | None = None,
     method: str = "auto",
+    by: Any = None,
+    drift: Drift | None = None,
 ) -> Report:
     """Make a report on a model.
 
@@ -52,6 +59,10 @@ def make(
         Name of the column of labels.
     method : {"auto", "leave-one-out", "test"}
         How rows are evaluated, as `evaluate` takes it; "auto" takes 50,000 or more for those that were learned.
+    by : str, list of str or array-like, optional
+        Subgroups of the rows whose figures the page has, too, as `evaluate` takes them.
+    drift : Drift, optional
+        How other rows differ from those that were learned, for a section of the page.
 
     Returns
     -------
@@ -72,6 +83,7 @@ def make(
     target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
     pictures = column_pictures(core, rows)
+    matters = importance(core, rows)
     scorer, parts = _scorer(core)
     figures = _evaluated(core, rows, method)
     return Report(
@@ -82,15 +94,19 @@ def make(
         tuple(np.exp(core.log_prior).tolist()),
         core.schema.columns,
         pictures,
+        evidence_shapes(core, pictures=pictures),
+        matters,
         concerns(core, rows, pictures=pictures, evaluation=figures),
         class_profiles(core, 6),
         figures,
         settings_of(core),
         core.n_parameters,
         scorer,
-        None if parts is None else controls(parts, core.schema.columns, pictures),
+        None if parts is None else controls(parts, core.schema.columns, pictures, matters),
         core.provenance.rows,
         verdict(core, figures),
+        None if parts is None else typical_rows(core, rows),
+        tuple(_more(core, rows, method, by, drift)),
     )
 
 
@@ -98,8 +114,18 @@ def write(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None
     """Write a report to a file, whole or not at all; options are those of `make`."""
     report = make(model, X, y, **options)
     with replacing(path) as temporary:
-        temporary.write_text(report.html(), encoding="utf-8")
+        temporary.write_text(report.html(), encoding="utf-8", errors="replace")  # half a character of a name
     return report
+
+
+def _more(model: Model, rows: Any, method: str, by: Any, drift: Drift | None) -> Iterator[Section]:
+    """The sections that were asked for."""
+    if by is not None:
+        if rows is None or rows.labels is None:
+            raise DataError("figures by subgroup need labelled rows: pass X and y (--data)")
+        yield subgroup_section(subgroups(scored_rows(model, rows, method), by))
+    if drift is not None:
+        yield drift_section(drift)
 
 
 def _scorer(model: Model) -> tuple[Any, Scorer | None]:

@@ -1,4 +1,4 @@
-"""The controls of the what-if form: one for every column with evidence, the most informative first."""
+"""The controls of the what-if form: one for every column with evidence, the most important first."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import numpy as np
 from tallybayes.core.schema import Column, Level
 from tallybayes.core.terms import Bag, ByLevel, ByPair, Ellipsoid, Text, names_of
 from tallybayes.export.portable import Scorer
-from tallybayes.inspection.charts import Bars, ColumnPicture, Curves
+from tallybayes.inspection.charts import Bars, ColumnPicture, Curves, Importance
 
+MOST_TAGS = 30  # that have a button, the most informative
 MOST_LEVELS = 100  # that are listed; of more, the most frequent are suggested
 
 
-def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[ColumnPicture]) -> list[dict[str, Any]]:
-    """The controls as plain values, for JSON; the columns are those of the schema."""
+def controls(
+    scorer: Scorer, columns: Sequence[Column], pictures: Sequence[ColumnPicture], matters: Importance
+) -> list[dict[str, Any]]:
+    """The controls as plain values, for JSON, the most important columns first; the columns are those of the schema."""
     bags = [term for term in scorer.terms if isinstance(term, Bag)]
     in_bags = {name for bag in bags for name in bag.columns}
     whole = {name for term in scorer.terms if isinstance(term, Ellipsoid) for name in term.columns}  # cannot be missing
     known = {column.name: column for column in columns}
     shown = {picture.column: picture for picture in pictures if picture.kind != "pair"}
-    rank = {picture.column: i for i, picture in enumerate(pictures)}
+    rank = {each.column: i for i, each in enumerate(matters.columns)}
     found = [_words(bag, shown.get("words")) for bag in bags]
     dates = {column.parent for column in columns if column.name in scorer.readings} - {None}
     for name in sorted(scorer.columns, key=lambda name: rank.get(name, len(rank))):
@@ -33,7 +36,9 @@ def controls(scorer: Scorer, columns: Sequence[Column], pictures: Sequence[Colum
             dates.remove(parent)
         elif name not in in_bags and name in known and parent is None:
             found.append(_control(known[name], scorer, shown.get(name), required=name in whole))
-    return found
+    made = {control["column"] for control in found} | in_bags
+    unused = [each for each in matters.unused if each.column not in made and known[each.column].parent is None]
+    return [*found, *({"is": "unused", "column": each.column, "why": each.why} for each in unused)]
 
 
 def _date(parent: str | None, columns: Sequence[Column]) -> dict[str, Any]:
@@ -55,8 +60,10 @@ def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, requ
     control: dict[str, Any] = {"column": column.name}
     terms = [term for term in scorer.terms if column.name in names_of(term)]
     if any(isinstance(term, Text) for term in terms):
-        words = picture.shape.levels[:3] if picture is not None and isinstance(picture.shape, Bars) else ()
-        return control | {"is": "text", "example": list(words)}
+        words = picture.shape.levels if picture is not None and isinstance(picture.shape, Bars) else ()
+        if column.kind == "tags" and column.tokens is not None:
+            return control | {"is": "tags", "tags": list(words[:MOST_TAGS]), "separator": column.tokens.separator}
+        return control | {"is": "text", "example": list(words[:3])}
     if column.levels is not None:
         levels = [level for level in column.levels if level is not None]
         unseen = any(isinstance(t, ByLevel) and np.any(np.nan_to_num(t.unseen, neginf=-1.0)) for t in terms)

@@ -156,10 +156,17 @@ const tallybayes = (() => {
     return { words, others };
   }
 
+  // The tags of a text, or of a list, without the blanks around them.
+  function tagsOf(text, separator) {
+    const tags = typeof text === "string" ? text.split(text.startsWith("\x1f") ? "\x1f" : separator) : text.filter((tag) => tag !== null);
+    return tags.map((tag) => String(tag).replace(/^[ \t-\r]+|[ \t-\r]+$/g, "")).filter((tag) => tag !== "");
+  }
+
   // The words of a text, as `tallybayes.core.tokens.Tokens` splits them.
   function wordsOf(text, by) {
     const fold = by.lower ? folded : (c) => c;
     if (by.words === "lines") return text.split("\n").map((line) => [...line].map(fold).join("")).filter((w) => w !== "");
+    if (by.words === "tags") return tagsOf(text, by.separator).map((tag) => [...tag].map(fold).join(""));
     if (by.words === "sklearn") return (by.lower ? text.toLowerCase() : text).match(/[\p{L}\p{N}_]{2,}/gu) || [];
     const [found, letters] = [[], [...text]];
     let word = "";

@@ -31,6 +31,7 @@ def create_app(
     max_rows: int = 100_000,
     body_seconds: float = 30.0,
     safe_csv: bool = False,
+    drift: bool = False,
 ) -> FastAPI:
     """Make the ASGI application.
 
@@ -51,6 +52,8 @@ def create_app(
         How long the body of a request may take.
     safe_csv : bool
         Whether texts of CSV responses that begin like a formula get an apostrophe, for spreadsheets.
+    drift : bool
+        Whether the rows of predictions are counted, without keeping any, for ``GET /models/{name}/drift``.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def create_app(
     app = Service(store)
     app.add_middleware(Guard, token=None if is_local else token, hosts=LOOPBACK if is_local else None)
     app.add_exception_handler(TallybayesError, refusal)
-    handlers = Handlers(store, Limits(max_bytes, max_rows, body_seconds), learn, token, app.openapi, safe_csv)
+    handlers = Handlers(store, Limits(max_bytes, max_rows, body_seconds), learn, token, app.openapi, safe_csv, drift)
     add_routes(app, handlers)
     return app
 
@@ -94,7 +97,7 @@ class Service(FastAPI):
 def add_routes(app: FastAPI, handlers: Handlers) -> None:
     """Add every line of the table of routes that is allowed."""
     for route in ROUTES:
-        if route.changes and not handlers.learn:
+        if (route.changes and not handlers.learn) or (route.counts and not handlers.drift):
             continue
         app.add_api_route(
             route.path,

@@ -40,7 +40,13 @@ def _body(more: dict[str, Any], csv: bool = False) -> dict[str, Any]:
 
 
 SHARE = {"type": ["number", "null"], "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-ASKED = {"coverage": {**SHARE, "description": "prediction sets of which this share holds the right class"}}
+ASKED: dict[str, Any] = {
+    "coverage": {**SHARE, "description": "prediction sets of which this share holds the right class"},
+    "reasons": {"type": ["integer", "null"], "minimum": 1, "description": "reason codes: how many for each row"},
+    "reference": {"description": "what rows are compared with: 'population', 'best' or a row"},
+    "groups": {"type": "object", "description": "labels of reasons, each with its columns"},
+    "label": {**CELL, "description": "the class whose score it is; of two, the second"},
+}
 BODY = _body(ASKED, csv=True)
 COMPARED = _body({"against": {**CELL, "description": "the class to compare with; null: the next likeliest"}})
 LABELLED = _body(LABELS)

@@ -16,12 +16,15 @@ from tallybayes.inspection.evaluate import are_learned, evaluated
 from tallybayes.inspection.explain import explain, steps
 from tallybayes.inspection.overview import overview
 from tallybayes.inspection.predictions import predict_file
+from tallybayes.inspection.reasons import ReasonPlan, reason_plan
 from tallybayes.inspection.receipts import Receipt
 from tallybayes.inspection.sets import thresholds
 from tallybayes.serve.rows import batch_of, labelled_of, table_of
+from tallybayes.serve.served import Served
 from tallybayes.serve.store import Entry
 
 LABELLED = ("labels", "label", "weight")  # fields of a body with labelled rows, besides the rows
+REASONS = ("reasons", "reference", "groups", "label")  # fields of a body that asks for reason codes
 MOST_LEVELS = 1000  # of a column that are listed
 
 
@@ -60,30 +63,51 @@ def columns(model: Model) -> list[dict[str, Any]]:
     ]
 
 
-def predict(model: Model, body: Any, max_rows: int) -> dict[str, Any]:
-    """The likeliest class and the probabilities, of one row or of many."""
-    table, single = table_of(model, body, max_rows, ("coverage",))
-    coverage = body.get("coverage")
+def predict(model: Model, body: Any, max_rows: int, served: Served | None = None) -> dict[str, Any]:
+    """The likeliest class and the probabilities, of one row or of many; the rows may be counted as served."""
+    table, single = table_of(model, body, max_rows, ("coverage", *REASONS))
+    coverage, plan = body.get("coverage"), _plan(model, body)
     least = None if coverage is None else thresholds(model, coverage)
     batch, classes = batch_of(model, table), model.schema.classes
     posterior, unseen = model.posterior(batch), batch.unseen()
+    if served is not None:
+        served.add(model, batch)
     warned = {"warnings": unseen} if unseen else {}
     best = posterior.argmax(axis=1).tolist()
     sets = None if least is None else [list(s) for s in PredictionSets.of(posterior, classes, least, allow_empty=True)]
+    codes = None if plan is None else plan.of(model, batch).as_dict()["reasons"]
     if single:
         probabilities = dict(zip(map(str, classes), posterior[0].tolist(), strict=True))
-        one = {} if sets is None else {"set": sets[0]}
+        one = ({} if sets is None else {"set": sets[0]}) | ({} if codes is None else {"reasons": codes[0]})
         return {"prediction": classes[best[0]], "probabilities": probabilities, **one, **warned}
     return {
         "classes": list(classes),
         "predictions": [classes[k] for k in best],
         "probabilities": np.ascontiguousarray(posterior),
         **({} if sets is None else {"sets": sets}),
+        **({} if codes is None else {"reasons": codes}),
         **warned,
     }
 
 
-def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[bytes, int]:
+def _plan(model: Model, body: Any) -> ReasonPlan | None:
+    """What reason codes are worked out with, if a request asks for them."""
+    most, reference, groups = body.get("reasons"), body.get("reference", "population"), body.get("groups", {})
+    if most is None:
+        if given := [name for name in REASONS if name in body]:
+            raise DataError(f"{given[0]!r} belongs to reasons: say how many with 'reasons'")
+        return None
+    if not isinstance(groups, dict) or not all(isinstance(names, list) for names in groups.values()):
+        raise DataError("'groups' must be an object of lists of columns")
+    if not isinstance(reference, str):
+        table, _ = table_of(model, {"row": reference}, 1)
+        reference = batch_of(model, table)
+    return reason_plan(model, most, reference, groups, body.get("label"))
+
+
+def predict_csv(
+    model: Model, content: bytes, safe_csv: bool = False, served: Served | None = None
+) -> tuple[bytes, int]:
     """A CSV file with the predictions beside its rows, and the number of rows.
 
     It is written to a temporary directory and nowhere else.
@@ -95,6 +119,8 @@ def predict_csv(model: Model, content: bytes, safe_csv: bool = False) -> tuple[b
             n_rows = predict_file(model, source, out, safe_csv=safe_csv)
         except TallybayesError as error:  # the path of the temporary file must not show
             raise DataError(str(error).replace(str(source), "the file")) from None
+        if served is not None:
+            served.add(model, source)
         return out.read_bytes(), n_rows
 
 

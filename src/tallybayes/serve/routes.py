@@ -29,6 +29,7 @@ from tallybayes.serve.bodies import (
 )
 from tallybayes.serve.describe import BODY, COMPARED, CSV, ERRORS, HEALTH, LABELLED, docs_page, index_page
 from tallybayes.serve.guard import has_token
+from tallybayes.serve.served import Served
 from tallybayes.serve.store import Entry, Store
 
 
@@ -42,6 +43,8 @@ class Handlers:
     token: str | None = None  # what learning needs
     openapi: Callable[[], dict[str, Any]] = dict  # the description of the API, for its page
     safe_csv: bool = False
+    drift: bool = False  # whether rows of predictions are counted
+    served: dict[str, Served] = field(default_factory=dict)
     large: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "large"))  # large requests, one by one
 
     def entry(self, name: str) -> Entry:
@@ -105,15 +108,23 @@ class Handlers:
 
     async def predict(self, name: str, request: Request) -> Response:
         """The likeliest class and the probabilities: of one row, of many, or of a CSV file."""
+        served = self.served.setdefault(name, Served()) if self.drift and name in self.store.entries else None
         if content_type(request) != "text/csv":
-            return await self._answer(name, request, lambda m, body: operations.predict(m, body, self.limits.rows))
+            return await self._answer(
+                name, request, lambda m, body: operations.predict(m, body, self.limits.rows, served)
+            )
         entry = self.entry(name)
 
         def predict(content: bytes) -> Response:
-            predicted, n_rows = operations.predict_csv(entry.current().model, content, self.safe_csv)
+            predicted, n_rows = operations.predict_csv(entry.current().model, content, self.safe_csv, served)
             return Response(predicted, media_type="text/csv", headers={"X-Rows": str(n_rows)})
 
         return await self._run(entry, request, predict)
+
+    async def drifted(self, name: str) -> Response:
+        """How the rows that were served differ from those that the model learned; they are counted, not kept."""
+        entry, served = self.entry(name), self.served.get(name, Served())
+        return await run_in_threadpool(lambda: as_json(served.record(entry.current().model)))
 
     async def explanation(self, name: str, request: Request) -> Response:
         """The evidence of each column for the prediction of one row."""
@@ -163,6 +174,7 @@ class Route:
     body: Mapping[str, Any] | None = None
     is_page: bool = False  # for people, not part of the API
     changes: bool = False  # a model; only where learning is allowed
+    counts: bool = False  # only where rows of predictions are counted
 
     @property
     def name(self) -> str:
@@ -175,6 +187,7 @@ ROUTES = (
     Route("GET", "/models", Handlers.models),
     Route("GET", "/models/{name}/schema", Handlers.schema, ERRORS),
     Route("POST", "/models/{name}/predict", Handlers.predict, ERRORS | CSV, BODY),
+    Route("GET", "/models/{name}/drift", Handlers.drifted, ERRORS, counts=True),
     Route("POST", "/models/{name}/explain", Handlers.explanation, ERRORS, COMPARED),
     Route("POST", "/models/{name}/evaluate", Handlers.evaluate, ERRORS, LABELLED),
     Route("POST", "/models/{name}/update", Handlers.update, ERRORS, LABELLED, changes=True),

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Labels
+from tallybayes.core.levels import united
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Schema, united
+from tallybayes.core.schema import Schema
 from tallybayes.data.columns import grown, listed, refuse_lost
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import distinct, encode_labels, is_missing, objects
-from tallybayes.data.tables import Table, TableBatch, read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 
 NOTHING = ""  # stands for the columns of rows without any
@@ -45,13 +47,22 @@ def table_of(model: Model, body: Any, most_rows: int, extra: tuple[str, ...] = (
         columns = {key: [row.get(key) for row in rows] for key in names}
         if rows and not columns:
             columns = {NOTHING: [None] * len(rows)}
+    tags = {column.name for column in model.schema.columns if column.kind == "tags"}
     for key, values in columns.items():
         for kind in set(map(type, values)):
-            if kind not in CELLS:
+            if kind is list and key in tags:
+                _check_tags(key, values)
+            elif kind not in CELLS:
                 raise DataError(f"column {key!r} holds {_kind(kind())}; a value is text, a number, true, false or null")
     table = read_table(columns)
     _check_number(table.n_rows, most_rows)
     return table, name == "row"
+
+
+def _check_tags(column: str, values: Sequence[Any]) -> None:
+    cells = [cell for cell in values if cell is not None]
+    if not all(isinstance(cell, list) and all(isinstance(tag, str) for tag in cell) for cell in cells):
+        raise DataError(f"column {column!r} holds tags: a value is text, a list of texts or null, the same in all rows")
 
 
 def _check_number(n_rows: int, most: int) -> None:

@@ -109,11 +109,18 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     >>> read(path)
     Model(gaussian; Tally(2 rows; no: 1, yes: 1; 1 column))
     """
-    from safetensors.numpy import save
-
     if isinstance(model, Tally):
         tally = model.without("block")
         model = Model(default_settings(tally), tally)
+    data = to_bytes(model, saved)
+    with locked(path), replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def to_bytes(model: Model, saved: Saved | None = None) -> bytes:
+    """The content of a model file."""
+    from safetensors.numpy import save
+
     if kind := model.provenance.labels:  # rows that were learned since may have longer labels, or labels of other types
         kind = class_array(model.schema.classes, kind).dtype.str
         model = replace(model, provenance=replace(model.provenance, labels=kind))
@@ -128,9 +135,12 @@ def write(model: Model | Tally, path: str | os.PathLike[str], saved: Saved | Non
     header = json.dumps(content, allow_nan=False)
     if len(header) > MOST_HEADER // 2:  # quotes take two bytes in there
         raise SettingError("the columns have too many levels for a model file; leave out columns of names and codes")
-    data = save(encode.arrays, metadata={FORMAT: header})  # one key: the container does not keep the order of several
-    with locked(path), replacing(path) as temporary:
-        temporary.write_bytes(data)
+    try:
+        return save(
+            encode.arrays, metadata={FORMAT: header}
+        )  # one key: the container does not keep the order of several
+    except UnicodeEncodeError as error:
+        raise SettingError("the name of a column holds half a character (a lone surrogate); rename it") from error
 
 
 def default_settings(tally: Tally) -> Settings:
@@ -175,7 +185,11 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 def read_all(path: str | os.PathLike[str]) -> tuple[Model, Saved | None]:
     """Read a model and, where an estimator wrote the file, what that was."""
-    data = Path(path).read_bytes()
+    return from_bytes(Path(path).read_bytes(), path)
+
+
+def from_bytes(data: bytes, path: str | os.PathLike[str]) -> tuple[Model, Saved | None]:
+    """The model in the content of a file; ``path`` is for messages."""
     try:
         return _parsed(data)
     except ModelFileError as error:
@@ -202,7 +216,10 @@ def _parsed(data: bytes) -> tuple[Model, Saved | None]:
         raise ModelFileError(f"it holds a {type(saved).__name__} where the estimator should be")
     if left := sorted(set(arrays) - decode.used):
         raise ModelFileError(f"it holds an array that belongs to nothing, {left[0]!r}")
-    return (model, saved) if saved is None or "classes_" not in saved.fitted else legacy.upgraded(model, saved)
+    if saved is not None and "classes_" in saved.fitted:
+        model, saved = legacy.upgraded(model, saved)
+        _check_labels(model)
+    return model, saved
 
 
 def _check_labels(model: Model) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tallybayes.core.family import Family
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance, Steps
 from tallybayes.core.settings import EvidenceWeights
+from tallybayes.errors import ModelFileError
 
 EM_PARAMETERS = {
     "unlabelled_weight": "weight",
@@ -33,6 +36,9 @@ class Plan:
     lost: Mapping[str, float] = field(default_factory=dict)
 
 
+FITTED = {"_plan": (Plan,), "classes_": (np.ndarray,), "n_iter_": (int,), "_target": (str,), "_made_by": (str,)}
+
+
 def upgraded(model: Model, saved: Any) -> tuple[Model, Any]:
     """A model and its estimator as this version would have saved them."""
     kept = {name: value for name, value in saved.fitted.items() if name in KEPT}
@@ -41,13 +47,16 @@ def upgraded(model: Model, saved: Any) -> tuple[Model, Any]:
 
 def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
     """The model with its provenance, from the fitted attributes of version 1."""
+    for name, kinds in FITTED.items():
+        if not isinstance(fitted.get(name), (*kinds, type(None))):
+            raise ModelFileError(f"its attribute {name!r} is a {type(fitted[name]).__name__}, which it never was")
     plan, classes = fitted.get("_plan"), fitted.get("classes_")
-    steps = Steps(int(fitted.get("n_iter_", 1)), bool(fitted.get("converged_", True)))
+    steps = Steps(fitted.get("n_iter_") or 1, bool(fitted.get("converged_", True)))
     provenance = Provenance(
         target=fitted.get("_target"),
         rows=round(float(model.tally.class_weight.sum())),
         labels="" if classes is None else classes.dtype.str,
-        made_by=fitted.get("_made_by", "array"),
+        made_by=fitted.get("_made_by") or "array",
         named="feature_names_in_" in fitted,
         steps=steps if fitted.get("_guessed") else None,
         notes=() if plan is None else plan.notes,

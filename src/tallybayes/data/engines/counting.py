@@ -67,7 +67,7 @@ class Counter:
 
     def summary(self, block: str, columns: Sequence[Column], family: Family) -> Any:
         """The summary of a block of columns."""
-        how = None if any(column.kind == "text" for column in columns) else family.counted_by()
+        how = None if any(column.is_text for column in columns) else family.counted_by()
         if how == "levels":
             return self.coded(columns)
         known = [column for column in columns if column.name in self.lazy.types]

@@ -11,7 +11,7 @@ import narwhals as nw
 
 from tallybayes.core.tally import Tally
 from tallybayes.data.engines.table import Lazy
-from tallybayes.data.tables import Table, read_table
+from tallybayes.data.frames import Table, read_table
 
 
 def summed_tables(lazy: Lazy, names: Sequence[str], target: str, work: Callable[[Table], Tally]) -> Tally:

@@ -10,7 +10,8 @@ import narwhals as nw
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.schema import Level, in_order, plural
+from tallybayes.core.levels import in_order
+from tallybayes.core.schema import Level, plural
 from tallybayes.data.engines.sums import centred, level_sums, sums_of
 from tallybayes.data.engines.table import Lazy
 from tallybayes.data.files import FIRST
@@ -43,17 +44,8 @@ def survey_lazy(
     found = sums_of(lazy, asked, target, None)
     unknown = int(found.get(None, (0.0, {}))[0])
     refuse_unlabelled(unknown, unlabelled, lazy.name, target)
-    classes = in_order(label for label in found if label is not None)
-    if not classes:
-        raise DataError(f"{lazy.name} has no row with a label" if unknown else f"{lazy.name} has no rows")
-    class_weight = np.array([found[k][0] for k in classes])
-    n_rows = int(class_weight.sum())
-    if len(classes) > max(1000, n_rows // 2):
-        raise DataError(
-            f"the target {target!r} of {lazy.name} has {len(classes):,} different values in {plural(n_rows, 'row')}: "
-            "that is no label but a number, a name or a code; bin it, or choose another"
-        )
-    refuse_regression(lazy.name, target, classes)
+    class_weight = _by_class(lazy, target, {label: rows for label, (rows, _) in found.items()})
+    classes = tuple(class_weight)
     seen: dict[str, Seen] = {}
     for key, name in zip(asked, expressions, strict=True):
         table = np.array([found[k][1][key] for k in classes]).reshape(-1, 5)
@@ -63,7 +55,23 @@ def survey_lazy(
         seen[name] = _of_levels(lazy, name, rows, classes)
     for name, given in (known or {}).items():
         seen[name] = _spelled(seen[name], given)
-    return Survey(classes, class_weight, {name: seen[name] for name in modes}, unknown)
+    return Survey(classes, np.array(list(class_weight.values())), {name: seen[name] for name in modes}, unknown)
+
+
+def _by_class(lazy: Lazy, target: str, rows: Mapping[Level, float]) -> dict[Level, float]:
+    """The number of rows of each class, in order; None is no class. A target that is no label is refused."""
+    classes = in_order(label for label in rows if label is not None)
+    if not classes:
+        raise DataError(f"{lazy.name} has no row with a label" if rows.get(None) else f"{lazy.name} has no rows")
+    found = {label: rows[label] for label in classes}
+    n_rows = int(sum(found.values()))
+    if len(classes) > max(1000, n_rows // 2):
+        raise DataError(
+            f"the target {target!r} of {lazy.name} has {len(classes):,} different values in {plural(n_rows, 'row')}: "
+            "that is no label but a number, a name or a code; bin it, or choose another"
+        )
+    refuse_regression(lazy.name, target, classes)
+    return found
 
 
 def centres(lazy: Lazy, columns: Mapping[str, str], logs: bool = False) -> dict[str, float]:

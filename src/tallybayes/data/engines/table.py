@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 
 from tallybayes.core.readings import Reading
+from tallybayes.data.engines.lists import listed_in_engine
 from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
+from tallybayes.data.engines.worker_readings import measured_by_workers, read_by_workers
 from tallybayes.data.files import BATCH
+from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import is_missing
 from tallybayes.data.reading import Measure, expressions, measured_sql
 from tallybayes.data.sql import quoted
 from tallybayes.data.survey import Seen
-from tallybayes.data.tables import Table, read_table
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError, TallybayesError
 
@@ -185,6 +187,12 @@ class Lazy:
         """Some columns of the rows that have a label."""
         return self.frame.filter(~self.value(target).is_null()).select(*self._chosen([*columns, target]))
 
+    def with_lists(self) -> Lazy:
+        """The same table with lists of tags as text."""
+        lists = [name for name, kind in self.schema.items() if isinstance(kind, nw.List) and kind.inner == nw.String]
+        found = listed_in_engine(self.engine, nw.to_native(self.frame), {self.renamed.get(n, n): n for n in lists})
+        return self if found is None else Lazy(nw.from_native(found), self.renamed)
+
     def without(self, name: str, value: int) -> Lazy:
         """The same table with a number of a column read as a missing value."""
         column = self.column(name)
@@ -194,7 +202,7 @@ class Lazy:
     @property
     def can_read(self) -> bool:
         """Whether columns can be read from others, such as the parts of a date, where the rows are."""
-        return self.engine in ("duckdb", "polars")
+        return self.engine != "ibis"
 
     def read_as(self, readings: Mapping[str, Reading]) -> Lazy:
         """The same table with columns that are read from others."""
@@ -203,6 +211,9 @@ class Lazy:
         native = nw.to_native(self.frame)
         if self.engine == "polars":
             return Lazy(nw.from_native(read_polars(native, readings)))
+        if self.is_spread:
+            there = {self.renamed.get(name, name): _there(each, self.renamed) for name, each in readings.items()}
+            return Lazy(nw.from_native(read_by_workers(self.engine, native, there)), self.renamed)
         found = expressions(readings, self.storage)
         changed = ", ".join(f"{found[name][0]} AS {quoted(name)}" for name in found if name in self.schema)
         added = "".join(f", {found[name][0]} AS {quoted(name)}" for name in found if name not in self.schema)
@@ -213,6 +224,9 @@ class Lazy:
         native = nw.to_native(self.frame.filter(~self.value(target).is_null()))
         if self.engine == "polars":
             return measured_polars(native)
+        if self.is_spread:
+            measure = measured_by_workers(self.engine, native)
+            return lambda asked: measure({key: _there(each, self.renamed) for key, each in asked.items()})
 
         def query(sql: str) -> list[tuple[Any, ...]]:
             with self.errors():
@@ -220,6 +234,11 @@ class Lazy:
                 return found
 
         return measured_sql(query, self.storage)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the engine draws samples, so that all its rows need not travel: it is not in this process."""
+        return self.is_spread or (self.engine == "ibis" and not self.is_duckdb and not self._is_sqlite)
 
     def tables(self, columns: Sequence[str], target: str | None = None) -> Iterator[Table]:
         """The rows, or those that have a label, a part at a time where the engine hands them out so."""
@@ -236,11 +255,13 @@ class Lazy:
                 yield read_table(chosen.collect().to_native())
 
     def sample(self, rows: int, columns: Sequence[str], target: str, of: int) -> Table:
-        """About so many of the rows that have a label, drawn at random by Spark or Dask."""
+        """About so many of the rows that have a label, drawn at random by the engine."""
         native = nw.to_native(self.labelled(columns, target))
         with self.errors():
             if self.engine == "dask":
                 drawn = native.sample(frac=rows / of, random_state=1)
+            elif self.engine == "ibis":
+                drawn = native.sample(rows / of)  # databases take no seed
             else:
                 drawn = native.sample(fraction=rows / of, seed=1)
             return read_table(nw.from_native(drawn).collect().to_native())
@@ -250,6 +271,11 @@ class Lazy:
         with self.errors():
             different = self.frame.select(self.column(name).n_unique()).collect().item()
         return bool(different == seen.high - seen.low + 1)
+
+
+def _there(reading: Reading, renamed: Mapping[str, str]) -> Reading:
+    """The reading of a column that may have another name in the engine."""
+    return replace(reading, source=renamed.get(reading.source, reading.source))
 
 
 def _tables_of(batches: Any) -> Iterator[Table]:

@@ -11,7 +11,8 @@ import numpy as np
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.data.tables import TableBatch, read_table
+from tallybayes.data.frames import read_table
+from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError, nearest
 
 TICKS = "▁▂▃▄▅▆▇█"

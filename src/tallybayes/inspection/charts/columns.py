@@ -107,10 +107,10 @@ def _coded(
         if column.parts is not None:
             count = block.summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
             gain = _gain(count, logs, prior, column.parts[1].n_cells)
-            yield j, (gain, Bars(_names(column), np.exp(logs), lift=True))
+            yield j, (gain, Bars(level_names(column), np.exp(logs), lift=True))
             continue
         chance = np.exp(logs) / params.sharing[params.start[j] : params.start[j + 1] - 1]
-        shape = Bars(_names(column), chance) if column.edges is None else _binned(column, chance, block.summary, j)
+        shape = Bars(level_names(column), chance) if column.edges is None else _binned(column, chance, block.summary, j)
         yield j, (float(shares(chance, prior).sum()), shape)
 
 
@@ -129,12 +129,17 @@ def _gain(count: Array, lift: Array, prior: Array, n_right: int) -> float:
     return float(np.where(count > 0, count * gain, 0.0).sum()) / total
 
 
-def _names(column: Column) -> tuple[str, ...]:
+def level_names(column: Column) -> tuple[str, ...]:
+    """The levels, bins or combinations of a column, as people read them."""
     if column.parts is not None:
-        left, right = (_names(part) for part in column.parts)
+        left, right = (level_names(part) for part in column.parts)
         return tuple(f"{a}, {b}" for a in left for b in right)
     if column.edges is not None:
         edges = [f"{edge:g}" for edge in column.edges]
+        if column.whole:  # from 2 to below 3 is 2
+            ends = [f"{a}" if high - low == 1 else f"{a} – {high - 1:g}"
+                    for a, (low, high) in zip(edges, pairwise(column.edges), strict=False)]  # fmt: skip
+            return (f"< {edges[0]}", *ends, f"≥ {edges[-1]}")
         return (f"< {edges[0]}", *(f"{a} – {b}" for a, b in pairwise(edges)), f"≥ {edges[-1]}")
     return tuple("(missing)" if level is None else str(level) for level in column.levels or ())
 
@@ -143,7 +148,7 @@ def _binned(column: Column, chance: Array, summary: Summary, j: int) -> Curves |
     """Probabilities of bins as densities, with the counts themselves as the histogram."""
     edges = np.array(column.edges)
     if len(edges) < 2:
-        return Bars(_names(column) if len(edges) else ("any number",), chance)
+        return Bars(level_names(column) if len(edges) else ("any number",), chance)
     bounds = np.concatenate(([2 * edges[0] - edges[1]], edges, [2 * edges[-1] - edges[-2]]))
     width = np.diff(bounds)
     count = summary.select(np.array([j], dtype=np.intp)).arrays()["count"]
@@ -162,21 +167,25 @@ def _words(model: Model, name: str, params: Any, prior: Array) -> ColumnPicture:
 
 
 def _text(model: Model, name: str, prior: Array) -> ColumnPicture:
-    """The most informative words of a column of text, by their shares of all words, each with a count of ½ more."""
+    """The most informative words of a column of text, by their shares of all words, each with a count of ½ more.
+
+    Of tags, the share of the rows that have each.
+    """
     column, summary = model.texts[name], model.tally.blocks[name].summary
     arrays = summary.arrays()
     chance = arrays["count"] + 0.5
-    chance = chance / chance.sum(axis=1, keepdims=True)
-    information, shape = _bag(chance, prior, lambda v: str((column.levels or ())[v]))
+    chance = chance / (arrays["weight"] + 1.0 if column.kind == "tags" else chance.sum(axis=1, keepdims=True))
+    information, shape = _bag(chance, prior, lambda v: str((column.levels or ())[v]), column.kind == "tags")
     total = float(model.tally.class_weight.sum())
     missing = max(0.0, 1.0 - float(arrays["weight"].max(axis=1).sum()) / total) if total > 0 else 0.0
     weights = {} if model.settings.weights is None else model.settings.weights.columns
-    family, weight = model.settings.families[name].name, weights.get(column.name, 1.0)
-    return ColumnPicture(column.name, "text", family, model.schema.classes, prior, information, weight, missing, shape)
+    known = column.name, column.kind, model.settings.families[name].name, model.schema.classes, prior
+    return ColumnPicture(*known, information, weights.get(column.name, 1.0), missing, shape)
 
 
-def _bag(chance: Array, prior: Array, named: Callable[[int], str]) -> tuple[float, Bars]:
+def _bag(chance: Array, prior: Array, named: Callable[[int], str], tags: bool = False) -> tuple[float, Bars]:
     """The information of words whose shares (K, V) are known, and the most informative of them."""
     each = shares(chance, prior)
+    each = each + shares(1.0 - chance, prior) if tags else each  # a tag that is absent says something, too
     most = np.argsort(-each, kind="stable")[: 10 * MOST_BARS]
     return float(each.sum()), Bars(tuple(map(named, most.tolist())), chance[:, most], words=True)

@@ -14,6 +14,7 @@ from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.merging import plain_label
 from tallybayes.core.model import Model
 from tallybayes.core.schema import amount, few_of
+from tallybayes.core.summaries import Counts
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures, encoded
 from tallybayes.inspection.charts.shapes import ColumnPicture
@@ -104,15 +105,39 @@ def _one_class(model: Model) -> list[Concern]:
 
 
 def _leaks(model: Model, pictures: Sequence[ColumnPicture]) -> list[Concern]:
-    """Columns that decide the class alone."""
-    prior, found = prior_of(model), []
+    """Columns that decide the class alone; words add up to more than there is to know, so a text does not count."""
+    prior, found, counted = prior_of(model), [], _counted_shares(model)
+    if model.tally.class_weight.sum() < FEW:
+        return []
     entropy = -float(sum(p * np.log(p) for p in prior.tolist() if p > 0))
     for picture in pictures:
-        share = picture.information / entropy if entropy > 0 and picture.kind != "pair" else 0.0
+        share = picture.information / entropy if entropy > 0 and picture.kind not in ("pair", "text") else 0.0
+        share = max(share, counted.get(picture.column, 0.0))
         if share >= LEAK:
             text = f"{picture.column} alone decides the class: is it known before the class?"
             found.append(Concern("leak", (picture.column,), min(1.0, share), text))
     return sorted(found, key=lambda concern: -concern.strength)
+
+
+def _counted_shares(model: Model) -> dict[str, float]:
+    """The share of the class that the counts of a category explain by themselves, where its levels have many rows.
+
+    Smoothing hides a copy of the class in a table of few rows.
+    """
+    found = {}
+    for block in model.tally.blocks.values():
+        counts = block.summary
+        if not isinstance(counts, Counts) or counts.n_levels is None or counts.n_right is not None:
+            continue
+        tables = np.split(counts.count, np.cumsum(counts.n_levels)[:-1], axis=1)
+        for p, table in zip(block.columns, tables, strict=True):
+            rows, classes = float(table.sum()), table.sum(axis=1)
+            if rows < FEW * table.shape[1] or min(classes.max(initial=0), rows - classes.max(initial=0)) < FEW / 2:
+                continue
+            share = table / rows
+            left = _entropy(share) - _entropy(share.sum(axis=0))
+            found[model.schema.columns[p].name] = 1.0 - left / _entropy(share.sum(axis=1))
+    return found
 
 
 def _identifiers(model: Model) -> list[Concern]:

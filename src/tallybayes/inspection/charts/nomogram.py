@@ -83,7 +83,7 @@ class Nomogram(AsDict):
 
 
 def nomogram(model: Any, label: Level | None = None, against: Level | None = None, most: int = 12) -> Nomogram:
-    """The points of every value of the most informative columns.
+    """The points of every value of the most informative columns; pairs have no line, `evidence_shapes` maps them.
 
     Parameters
     ----------
@@ -124,7 +124,8 @@ def nomogram(model: Any, label: Level | None = None, against: Level | None = Non
     theirs = int(others.argmax()) if against is None else place_of(model, against)
     if mine == theirs:
         raise DataError(f"{classes[mine]!r} cannot be compared with itself; name another class")
-    lines = [_line(model, picture, mine, theirs) for picture in column_pictures(model)]
+    pictures = [picture for picture in column_pictures(model) if picture.kind != "pair"]
+    lines = [_line(model, picture, mine, theirs) for picture in pictures]
     lines.sort(key=lambda line: -_width(line))
     lines = [line for line in lines if _width(line) > 0][:most]
     finite = [abs(odds) for line in lines for odds in line.log_odds if math.isfinite(odds)]

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import corrections
 from tallybayes.core.model import Model
+from tallybayes.core.notebook import Bar, Cell, grid, panel
 from tallybayes.core.offsets import CONSTANT, CORRECTION
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.errors import DataError, nearest
 from tallybayes.inspection.explain._values import difference, percent, shown, value_of
 from tallybayes.inspection.explain.words import Words, marked_html, words_of
+from tallybayes.inspection.uncertainty import Uncertainty, quantile
 
 MOST_WORDS = 10  # of a text, that are listed
 ROOM = 40  # characters for the names of columns that are folded into one line
 LEAST = 0.0005  # nats that are shown as 0.000
+NAMED = 4  # columns that a note lists
 FAINTEST = 0.025  # share of the strongest evidence below which it has no bar
 SILENT = "next to nothing"
+
+
+class Line(NamedTuple):
+    """A line of an explanation."""
+
+    name: str
+    amount: float  # log odds
+    spread: float | None = None  # half the width of the interval
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class Evidence:
     unseen: bool = False  # an unseen category, which is no evidence
     correction: float = 0.0  # the part of it that is an offset
     is_constant: bool = False  # the same for every value of the column
+    spread: float | None = None  # half the width of its interval, where one was asked for
 
     @property
     def what(self) -> str:
@@ -46,22 +58,21 @@ class Evidence:
             return f"{self.column}: {self.words}"
         return f"{self.column} = {shown(self.value)}{' (never seen)' if self.unseen else ''}"
 
-    def lines(self) -> list[tuple[str, float]]:
+    def lines(self) -> list[Line]:
         """The lines to print: the column, and for a text its strongest words."""
-        found = [(self.what, self.log_odds)]
+        found = [Line(self.what, self.log_odds, self.spread)]
         if self.words is None:
             return found
         for word in self.words.words[:MOST_WORDS]:
             times = f" ×{word.times:,}" if word.times > 1 else ""
-            found.append((f"  {word.word}{times}", word.log_odds))
+            found.append(Line(f"  {word.word}{times}", word.log_odds))
         if rest := self.words.words[MOST_WORDS:]:
-            found.append(
-                (f"  {plural(len(rest), f'other {self.words.noun}')}", math.fsum(word.log_odds for word in rest))
-            )
+            amount = math.fsum(word.log_odds for word in rest)
+            found.append(Line(f"  {plural(len(rest), f'other {self.words.noun}')}", amount))
         if self.words.absent:
-            found.append(("  absent words", self.words.absent))
+            found.append(Line(f"  absent {self.words.noun if self.words.are_tags else 'word'}s", self.words.absent))
         if self.correction:
-            found.append((f"  {CONSTANT if self.is_constant else CORRECTION}", self.correction))
+            found.append(Line(f"  {CONSTANT if self.is_constant else CORRECTION}", self.correction))
         return found
 
 
@@ -75,6 +86,10 @@ class Explanation:
     evidence: tuple[Evidence, ...]  # strongest first
     total: float  # log odds of the label
     posterior: dict[Level, float]  # P(y | x)
+    level: float | None = None  # of the intervals, where they were asked for
+    intervals: dict[Level, tuple[float, float]] = field(default_factory=dict)  # of P(y | x)
+    prior_spread: float | None = None  # half the width of the interval of the prior
+    total_spread: float | None = None  # and of the total
 
     def __repr__(self) -> str:
         return f"Explanation({self._head})"
@@ -83,15 +98,19 @@ class Explanation:
     def _head(self) -> str:
         ranked = sorted(self.posterior, key=lambda label: -self.posterior[label])[:2]
         beside = "next" if ranked == [self.label, self.against] else "compared with"
-        return f"{self.label}: {percent(self.posterior[self.label])} ({beside}: {self.against})"
+        if self.label not in self.intervals:
+            return f"{self.label}: {percent(self.posterior[self.label])} ({beside}: {self.against})"
+        low, high = self.intervals[self.label]
+        within = f"{percent(low)} to {percent(high)}"
+        return f"{self.label}: {percent(self.posterior[self.label])}, from {within} ({beside}: {self.against})"
 
     @property
-    def _lines(self) -> list[tuple[str, float]]:
+    def _lines(self) -> list[Line]:
         known = [e for e in self.evidence if (e.value is not None or e.log_odds) and e not in self._silent]
-        lines = [("prior", self.prior), *(line for e in known for line in e.lines())]
+        lines = [Line("prior", self.prior, self.prior_spread), *(line for e in known for line in e.lines())]
         if not self._silent:
             return lines
-        return [*lines, (f"{SILENT}: {_named(self._silent)}", math.fsum(e.log_odds for e in self._silent))]
+        return [*lines, Line(f"{SILENT}: {_named(self._silent)}", math.fsum(e.log_odds for e in self._silent))]
 
     @property
     def _silent(self) -> tuple[Evidence, ...]:
@@ -115,29 +134,36 @@ class Explanation:
             (CORRECTION, [e for e in offsets if not e.is_constant]),
             (CONSTANT, [e for e in offsets if e.is_constant]),
         ]
-        found = [f"with a {kind}: {', '.join(e.column for e in of)}" for kind, of in kinds if of]
+        found = [f"with a {kind}: {_some([e.column for e in of])}" for kind, of in kinds if of]
         return [self._missing, *found] if self._missing else found
 
     def __str__(self) -> str:
         parts = self._lines
-        wide = max(len(name) for name, _ in parts)
-        largest = max((abs(amount) for _, amount in parts if math.isfinite(amount)), default=1.0) or 1.0
+        wide = max(len(line.name) for line in parts)
+        largest = max((abs(line.amount) for line in parts if math.isfinite(line.amount)), default=1.0) or 1.0
         lines = [self._head]
-        for name, amount in parts:
-            size = round(20 * min(1.0, abs(amount) / largest))
-            lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f} {('█' if amount > 0 else '░') * size}".rstrip())
-        lines.append(f"  {'total':{wide}} {self.total:+9.3f}")
+        for name, amount, spread in parts:
+            bar = ("█" if amount > 0 else "░") * round(20 * min(1.0, abs(amount) / largest))
+            lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f}{self._within(spread)} {bar}".rstrip())
+        lines.append(f"  {'total':{wide}} {self.total:+9.3f}{self._within(self.total_spread)}".rstrip())
         return "\n".join(lines + [f"  {note}" for note in self._notes])
 
+    def _within(self, spread: float | None) -> str:
+        """Half the width of an interval, in a column of its own where intervals were asked for."""
+        if self.level is None:
+            return ""
+        return f" ± {spread:.3f}" if spread is not None and math.isfinite(spread) else " " * 8
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(name).replace('  ', '&emsp;')}<td style='text-align:right'>{amount + 0.0:+.3f}"
-            for name, amount in self._lines
-        )
-        texts = "".join(f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None)
-        total = f"<tr><td>total<td style='text-align:right'>{self.total:+.3f}"
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes)
-        return f"<p>{escape(self._head)}</p><table>{rows}{total}</table>{notes}{texts}"
+        finite = [abs(line.amount) + (line.spread or 0.0) for line in self._lines if math.isfinite(line.amount)]
+        largest = max(finite, default=1.0) or 1.0
+        rows: list[Sequence[Cell]] = []
+        for name, amount, spread in [*self._lines, Line("total", self.total, self.total_spread)]:
+            bar = Bar(amount / largest, True, (spread or 0.0) / largest) if math.isfinite(amount) else None
+            rows.append((name, f"{amount + 0.0:+.3f}", self._within(spread).strip(), None if name == "total" else bar))
+        texts = [f"<p>{marked_html(e.words.pieces)}</p>" for e in self.evidence if e.words is not None]
+        notes = [f"<p>{escape(note)}</p>" for note in self._notes]
+        return panel(self._head, grid(("", "log odds", "", ""), rows), *notes, *texts)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -147,16 +173,41 @@ class Explanation:
             "prior": self.prior,
             "evidence": [
                 {"column": e.column, "value": e.value, "log_odds": e.log_odds}
+                | ({} if e.spread is None else {"interval": [e.log_odds - e.spread, e.log_odds + e.spread]})
                 | ({"constant" if e.is_constant else "correction": e.correction} if e.correction else {})
                 | ({} if e.words is None else e.words.as_dict())
                 for e in self.evidence
             ],
             "total": self.total,
             "posterior": {str(label): p for label, p in self.posterior.items()},
-        }
+        } | self._intervals()
+
+    def _intervals(self) -> dict[str, Any]:
+        """The intervals as plain values; nothing where none were asked for."""
+        if self.level is None or self.prior_spread is None or self.total_spread is None:
+            return {}
+        ends = {"prior": (self.prior, self.prior_spread), "total": (self.total, self.total_spread)}
+        odds = {name: [middle - spread, middle + spread] for name, (middle, spread) in ends.items()}
+        of_classes = {str(label): list(each) for label, each in self.intervals.items()}
+        return {"intervals": {"level": self.level, **odds, "posterior": of_classes}}
 
 
-def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level | None = None) -> Explanation:
+def _some(names: Sequence[str]) -> str:
+    """The first names and how many more there are: the columns of a large model would fill the screen."""
+    return (
+        ", ".join(names)
+        if len(names) <= NAMED
+        else f"{', '.join(names[: NAMED - 1])} and {len(names) - NAMED + 1} more"
+    )
+
+
+def explain(
+    model: Model,
+    batch: Rows,
+    values: Mapping[str, Any],
+    against: Level | None = None,
+    interval: float | None = None,
+) -> Explanation:
     """Return the evidence for the prediction of one row.
 
     Parameters
@@ -168,6 +219,8 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
         The same row as a person reads it.
     against : class label, optional
         The class to compare with; the runner-up if not given.
+    interval : float, optional
+        The share of intervals that cover, such as 0.9: the evidence and the probabilities then have intervals.
 
     Returns
     -------
@@ -193,13 +246,30 @@ def explain(model: Model, batch: Rows, values: Mapping[str, Any], against: Level
     constant = {name for name, offset in model.settings.offsets.items() if offset.is_constant}
     evidence = tuple(replace(e, correction=odds[e.column], is_constant=e.column in constant) for e in found)
     prior = difference(float(model.prior_score[best]), float(model.prior_score[other]))
-    return Explanation(
+    found_here = Explanation(
         classes[best],
         classes[other],
         prior,
         evidence,
         _total(prior, [e.log_odds for e in evidence]),
         dict(zip(classes, posterior.tolist(), strict=True)),
+    )
+    return found_here if interval is None else _with_intervals(found_here, model, batch, interval)
+
+
+def _with_intervals(found: Explanation, model: Model, batch: Rows, level: float) -> Explanation:
+    """The same with the interval of each figure."""
+    classes, known, wide = model.schema.classes, Uncertainty(model), quantile(level)
+    odds = known.odds(batch, classes.index(found.label), classes.index(found.against))
+    spread = dict(zip(model.schema.names, (wide * odds.columns[0]).tolist(), strict=True))
+    ends = known.probabilities(batch, level)[0].tolist()
+    return replace(
+        found,
+        evidence=tuple(replace(e, spread=spread[e.column]) for e in found.evidence),
+        level=level,
+        intervals={label: (low, high) for label, (low, high) in zip(classes, ends, strict=True)},
+        prior_spread=wide * odds.prior,
+        total_spread=wide * float(odds.total[0]),
     )
 
 

@@ -16,6 +16,7 @@ from tallybayes.core.batch import Array, Csr, Rows
 from tallybayes.core.model import Model
 from tallybayes.core.schema import plural
 from tallybayes.core.tokens import Vocabulary
+from tallybayes.data.tags import as_listed
 from tallybayes.inspection.explain._values import difference
 
 LONGEST_MARKED = 100_000  # characters of a text whose words are marked
@@ -41,10 +42,11 @@ class Words:
     unknown: int  # different words that were never learned: no evidence
     absent: float  # evidence of the words that do not occur, with Bernoulli words
     pieces: Pieces  # the text in pieces, each with its share of the evidence; none if very long
+    are_tags: bool = False
 
     def __str__(self) -> str:
         if not self.words:
-            return "no word" if not self.unknown else "no known word"
+            return f"no {self.noun}" if not self.unknown else f"no known {self.noun}"
         of = f" of {len(self.words) + self.unknown:,}" if self.unknown else ""
         return plural(len(self.words), f"known {self.noun}") + of
 
@@ -56,6 +58,8 @@ class Words:
     @property
     def noun(self) -> str:
         """What they are called: a pair of words is a token."""
+        if self.are_tags:
+            return "tag"
         return "token" if any(" " in each.word for each in self.words) else "word"
 
 
@@ -65,7 +69,9 @@ def words_of(model: Model, batch: Rows, block: str, values: Mapping[str, Any], m
     assert column.tokens is not None
     places, scores, nothing = _word_scores(model, batch, block)
     odds = {int(p): difference(w[mine], w[theirs]) for p, w in zip(places, scores, strict=True)}
-    spans = column.tokens.spans(values[column.name])
+    value, are_tags = values[column.name], column.kind == "tags"
+    text = value if isinstance(value, str) else as_listed(value)
+    spans = column.tokens.spans(text)
     times = Counter(token for token, _, _, _ in spans)
     if isinstance(column.levels, Vocabulary):
         known = sorted(times)
@@ -78,7 +84,10 @@ def words_of(model: Model, batch: Rows, block: str, values: Mapping[str, Any], m
     found = [Word(token, times[token], amount * times[token]) for token, amount in each.items()]
     ranked = tuple(sorted(found, key=lambda word: (-abs(word.log_odds), word.word)))
     absent = difference(nothing[mine], nothing[theirs])
-    return Words(ranked, len(times) - len(each), absent, _pieces(values[column.name], spans, each))
+    pieces = _pieces(text, spans, each)
+    if are_tags:  # whatever is between them
+        pieces = tuple(part for tag, n in times.items() for part in ((tag, n * each.get(tag, 0.0)), (", ", 0.0)))[:-1]
+    return Words(ranked, len(times) - len(each), absent, pieces, are_tags)
 
 
 def _word_scores(model: Model, batch: Rows, name: str) -> tuple[NDArray[Any], Array, Array]:

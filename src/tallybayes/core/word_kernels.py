@@ -1,0 +1,107 @@
+"""Leave-one-out evidence of the words of documents, worked out where it is needed and never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _native
+from tallybayes.core.batch import Array, Labels
+from tallybayes.core.threads import map_rows, threads_for
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Documents as amounts of words."""
+
+    start: NDArray[np.int64]  # (n + 1,) the entries of document i are start[i]:start[i + 1]
+    word: NDArray[np.int32]  # (nnz,)
+    amount: NDArray[np.float32]  # (nnz,)
+    length: Array  # (n,) amount of all words of the document, also of those without an entry
+    labels: Labels  # whose weight is how much the document counts
+
+    @property
+    def n_rows(self) -> int:
+        """Number of documents."""
+        return len(self.length)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], Array]:
+        """What the kernels take."""
+        return self.start, self.word, self.amount, self.length
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """What each class has of every word, or all the other classes together."""
+
+    amount: NDArray[np.float32]  # (V, K) smoothed
+    total: NDArray[np.float32]  # (V,) in all classes, not smoothed
+    mass: Array  # (K,) smoothed amount of all words, also of those that are not in the table
+    alpha: float
+    rivals: bool  # whether the amounts are those of the other classes
+
+    def slopes(self, x: TextRows, factor: Array, base: Array, n_jobs: int | None) -> tuple[Array, Array]:
+        """The derivatives (V,) of the loss of documents in the factor of each word, first and second.
+
+        The score of a document is its ``base`` (n, K) plus what its words say, each times its factor (V,); each
+        document is left out of the counts that score it, and those without weight are passed over.
+        """
+        threads = threads_for(len(x.word) * self.amount.shape[1], n_jobs)
+        times = factor.astype(np.float32)
+
+        def part(first: int, last: int) -> tuple[Array, Array]:
+            slope, curvature = np.zeros((2, len(self.total)))
+            args = x.labels.codes, x.labels.weight, base, times, first, last, slope, curvature
+            _native.word_slopes(*x.arrays, *self._arrays, *args)
+            return slope, curvature
+
+        parts = list(map_rows(part, x.n_rows, max(1, -(-x.n_rows // threads)), threads))
+        slope, curvature = (parts[0] if len(parts) == 1 else np.sum(parts, axis=0)) if parts else np.zeros((2, 0))
+        return slope, curvature
+
+    def scores(
+        self, x: TextRows, rows: NDArray[np.int64], weights: NDArray[np.float32], base: Array, n_jobs: int | None
+    ) -> Array:
+        """Scores (rows, M, K) of documents that are not in the counts, by M weights (V, M) of every word."""
+        scores = np.empty((len(rows), weights.shape[1], self.amount.shape[1]))
+        threads = threads_for(len(x.word) * self.amount.shape[1], n_jobs)
+
+        def part(a: int, b: int) -> None:
+            _native.word_scores(*x.arrays, *self._arrays, rows[a:b], base, weights, scores[a:b])
+
+        for _ in map_rows(part, len(rows), max(1, -(-len(rows) // threads)), threads):
+            pass
+        return scores
+
+    @property
+    def _arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Array, float, bool]:
+        return self.amount, self.total, self.mass, self.alpha, self.rivals
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """What was counted of the words of documents, from which tables without some of the documents are made."""
+
+    x: TextRows
+    count: NDArray[np.float32]  # (V, K)
+    class_total: Array  # (K,) amount of all words
+    n_words: int  # known, also those that are not in the table
+    others: NDArray[np.int64]  # (n,) words of each document that no other has, which are not in the table
+    alpha: float
+    rivals: bool
+
+    def table(self, without: NDArray[np.int64]) -> WordTable:
+        """The table of all documents but some, by number."""
+        labels, n_classes = self.x.labels, len(self.class_total)
+        assert labels.codes is not None
+        amount, total = self.count.copy(), np.empty(len(self.count), dtype=np.float32)
+        args = labels.codes, labels.weight, without, self.alpha, self.rivals, amount, total
+        n_left = _native.word_table(*self.x.arrays, *args) + self.n_words - len(self.count)
+        n_left -= int(self.others[without].sum())
+        taken = labels.weight[without] * self.x.length[without]
+        left = self.class_total - np.bincount(labels.codes[without], weights=taken, minlength=n_classes)
+        mass = (left.sum() - left if self.rivals else left) + self.alpha * n_left
+        return WordTable(amount, total, np.ascontiguousarray(mass), self.alpha, self.rivals)
