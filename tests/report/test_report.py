@@ -86,7 +86,7 @@ def test_a_hundred_classes_and_a_large_vocabulary() -> None:
     assert page.open == []
     counts = rng.poisson(0.01, size=(100, 18_000))
     found, page = made(MultinomialNB().fit(counts, np.arange(100) % 20))
-    assert found.scorer is None  # its parameters would be more than 6 MB
+    assert found.scorer is None or len(json.dumps(found.scorer)) <= report.MOST_BYTES
     assert page.open == []
 
 
