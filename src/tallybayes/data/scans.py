@@ -88,7 +88,7 @@ class FileSource:
 
     def _prepared(self, file: Any) -> Any:
         """The rows with lists as text, and −1 among integer labels as a missing one where rows may lack a label."""
-        file = file.with_lists()
+        file = file.with_plain_types()
         signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
         return file.without(self.scan.target, -1) if signs else file
 
