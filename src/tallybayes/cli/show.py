@@ -11,6 +11,7 @@ import numpy as np
 
 from tallybayes.cli.overview import WIDEST, print_columns, print_warnings
 from tallybayes.cli.screen import Screen, console, print_json, read_model
+from tallybayes.cli.wording import in_options
 from tallybayes.core.model import Model
 from tallybayes.core.schema import NumberedColumns, amount, plural
 from tallybayes.inspection.overview import overview
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     screen.print(f"{options.model}: {estimator or 'Model'}, {plural(size, 'byte')}", end="\n\n")
     if not model.schema.is_numbered:
         _print_overview(model, screen)
-    screen.print(_schema(model), end="\n\n")
+    screen.print(in_options(_schema(model), options), end="\n\n")
     screen.print(f"{f'class ({target})' if target else 'class':20} {'rows':>14} {'prior':>8}")
     prior = np.exp(model.log_prior)
     for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:

@@ -132,9 +132,13 @@ def _mean_words(values: tuple[Level, ...]) -> float:
 
 
 def _n_words(text: str) -> float:
-    """How many words a text has, about: where no blanks are between them, two characters are one."""
+    """How many words a text has, about; the groups of a telephone number are none.
+
+    Where no blanks are between them, two characters are one.
+    """
     unspaced = 0 if text.isascii() else len(IN_UNSPACED.findall(text))
-    return len(text.split()) if not unspaced else len(IN_UNSPACED.sub(" ", text).split()) + unspaced / 2
+    spaced = IN_UNSPACED.sub(" ", text) if unspaced else text
+    return sum(not word.isdigit() for word in spaced.split()) + unspaced / 2
 
 
 def _figure(number: float) -> str:

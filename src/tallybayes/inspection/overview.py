@@ -105,7 +105,7 @@ def _columns(model: Model) -> tuple[tuple[Used, ...], tuple[LeftOut, ...]]:
     used = [
         Used(name, c.kind, nats, float(weights.get(name, 1.0)), title(c), name in corrected)
         for name, nats in importance_of(model).items()
-        if (c := by_name.get(name)) is not None
+        if (c := by_name.get(name)) is not None and c.kind != "date"  # whose parts are columns of their own
     ]
     says = [u for u in used if u.weight or u.importance]
     together = {part.name for u in says for part in by_name[u.column].parts or ()}
