@@ -11,7 +11,10 @@ import pytest
 import tallybayes
 import tallybayes.learning.learn as learn
 from tallybayes import NaiveBayes
+from tallybayes.core.schema import Column, Schema
+from tallybayes.data.engines import Lazy, count_lazy
 from tallybayes.errors import DataError, SettingError
+from tallybayes.families import Kernel
 from tests.engines import Engines, mixed_frame
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -100,3 +103,18 @@ def test_a_large_table_is_planned_by_a_sample_and_counted_in_full(name, tmp_path
 def test_the_target_must_be_the_name_of_a_column():
     with pytest.raises(SettingError, match="target of a lazy table must be the name"):
         NaiveBayes().fit(ROWS.lazy(), [1, 2, 3])
+
+
+def test_a_column_of_many_bins_is_counted_in_dask():
+    """Each edge that is one more step inwards would be too deep."""
+    dd = pytest.importorskip("dask.dataframe")
+    import pandas as pd
+
+    x = np.arange(3000) / 10.0
+    frame = pd.DataFrame({"x": x, "y": np.where(np.arange(3000) % 2, "a", "b")})
+    column = Column("x", "numeric", edges=tuple(np.arange(1, 500) / 2.0))
+    places, families = {"kernel": [0]}, {"kernel": Kernel()}
+    lazy = Lazy.of(dd.from_pandas(frame, npartitions=2))
+    counted = count_lazy(lazy, Schema((column,), ("a", "b")), places, families, "y", None).blocks["kernel"].summary
+    bins = np.searchsorted(column.edges, x, side="right")
+    np.testing.assert_array_equal(counted.count.sum(axis=0), np.bincount(bins, minlength=500))

@@ -160,12 +160,17 @@ class Counter:
         return Counts(np.concatenate(tables, axis=1), weight, n_levels, n_right)
 
     def bin(self, column: Column) -> nw.Expr:
-        """The number of the bin: how many edges are at or below."""
+        """The number of the bin: how many edges are at or below; the edges are halved until one is left."""
         x, edges = self.lazy.number(column.name), column.edges or ()
-        passed = nw.when(~x.is_null()).then(nw.lit(0))
-        for edge in edges:
-            passed = passed + nw.when(x >= nw.lit(edge)).then(nw.lit(1)).otherwise(nw.lit(0))
-        return passed
+
+        def between(first: int, last: int) -> nw.Expr:
+            if first == last:
+                return nw.lit(first)
+            middle = (first + last) // 2
+            lower, upper = between(first, middle), between(middle + 1, last)
+            return nw.when(x < nw.lit(edges[middle])).then(lower).otherwise(upper)
+
+        return nw.when(~x.is_null()).then(between(0, len(edges)))
 
     def paired(self, column: Column) -> tuple[list[tuple[Any, ...]], list[Any]]:
         assert column.parts is not None
