@@ -284,6 +284,29 @@ def pair_slopes(rng: np.random.Generator) -> None:
         refused(pair_kernels.pair_slopes, wrong, two, np.ones(1))
     for pairs in (two + 1, two - 1, two[:, :1]):
         refused(pair_kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
+    interaction_gains(rng, two)
+
+
+def interaction_gains(rng: np.random.Generator, pairs: Any) -> None:
+    n_levels = np.array([3, 20])
+    for n, (n_classes, width) in itertools.product((0, 1, 5, 600), ((2, 4), (4, 8), (5, 16))):
+        codes = rng.integers(-1, n_levels[:, None], size=(2, n)).astype(np.int32)
+        terms = rng.random((n, width)).astype(np.float32)
+        assert np.isfinite(pair_kernels.interaction_gains(codes, n_levels, terms, n_classes, pairs, 1.0)).all()
+    right = codes, n_levels, terms, n_classes, pairs, 1.0
+    for place, wrong in (
+        (0, codes + np.int32(20)),
+        (1, n_levels[:1]),
+        (1, np.array([3, 2**40])),
+        (2, terms[1:]),
+        (2, np.ascontiguousarray(terms[:, :15])),
+        (3, 1),
+        (3, 9),
+        (4, pairs + 1),
+        (4, pairs - 1),
+        (5, 0.0),
+    ):
+        refused(pair_kernels.interaction_gains, *right[:place], wrong, *right[place + 1 :])
 
 
 def sparse(rng: np.random.Generator) -> None:
