@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
@@ -57,18 +58,8 @@ def standardised(x: Array, weight: Array | None = None) -> tuple[tuple[float, ..
     """
     x = np.asarray(x, dtype=np.float64)
     weight = np.ones(len(x)) if weight is None else weight
-    known = np.isfinite(x) & (weight > 0)[:, None]
-    found = [_mean_and_deviation(x[seen, j], weight[seen]) for j, seen in enumerate(known.T)]
+    found = [column_kernels.units_of(column, weight) for column in x.T]
     return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
-
-
-def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
-    # A power of two as the unit: squares neither overflow nor vanish in it, and no digit is lost.
-    unit = 2.0 ** (math.frexp(float(np.abs(values).max(initial=0.0)))[1] - 1)
-    scaled, total = values / unit, math.fsum(weight.tolist()) or 1.0
-    mean = math.fsum((weight * scaled).tolist()) / total
-    variance = math.fsum((weight * (scaled - mean) ** 2).tolist()) / total
-    return mean * unit, math.sqrt(variance) * unit
 
 
 @dataclass(frozen=True)
