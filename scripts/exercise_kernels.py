@@ -651,8 +651,8 @@ def evidence_weights(rng: np.random.Generator) -> None:
         refused(fitting.column_constants, terms, np.full(n + 1, 9), weight, at, np.zeros(k))
         evidence = rng.normal(size=(n, k, columns)).astype(np.float32)
         fitting.against_own(evidence, codes, terms, 1)
-        rivals = np.array([[row[c] - row[own] for c in range(k) if c != own] for row, own in zip(evidence, codes)])
-        assert np.array_equal(terms[:, :, 1:], rivals.reshape(n, k - 1, columns).astype(np.float32))
+        rivals = (evidence - evidence[np.arange(n), codes][:, None])[np.arange(k) != codes[:, None]]
+        assert np.array_equal(terms[:, :, 1:], rivals.reshape(n, k - 1, columns))
         refused(fitting.against_own, evidence, codes, terms, 2)
         refused(fitting.against_own, evidence, np.full(n + 1, k, dtype=np.int32), terms, 1)
 
