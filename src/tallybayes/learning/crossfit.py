@@ -210,7 +210,7 @@ def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     batch, labels = folds.batch, folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, batch, options)
+    columns = cells_of_columns(whole.read.model, batch, options, whole.losses_alone)
     pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
     if columns is None and not all(pairs):
         return model, stack.scores

@@ -52,6 +52,10 @@ class Ladder:
         """The same for other rows: without the evidence that its weights were learned from, which is large."""
         return replace(self, rows=self.rows.take(slice(0, 0)))
 
+    def losses_alone(self) -> dict[str, float]:
+        """The loss of each column by itself, by name."""
+        return dict(zip(self.names, self.rows.single_losses().tolist(), strict=False))  # without those of the pairs
+
     @cached_property
     def rungs(self) -> tuple[Model, ...]:
         """The readings as models: columns alone, with weights, with pairs."""
