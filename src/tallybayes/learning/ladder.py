@@ -86,10 +86,15 @@ class Ladder:
         found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
         return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
 
-    def together(self, rows: TableBatch, shrinkage: float, n_jobs: int | None) -> Array:
-        """What the numbers say together beyond each alone (n, K)."""
+    def together(self, rows: TableBatch, shrinkages: Sequence[float]) -> list[Array]:
+        """What the numbers say together beyond each alone (n, K), for each shrinkage; the rows are read once."""
         assert self.block is not None
-        return evidence_of(with_shrinkage(self.block, shrinkage), rows, n_jobs)
+        tally, name = self.block.tally, Correlation.name
+        family: Any = self.block.settings.families[name]
+        read = replace(rows, schema=tally.schema, places=tally.places).rows(0, rows.n_rows)
+        z, summary = family.standard(read.blocks[name].x), tally.blocks[name].summary
+        found = (replace(family, centre=(), scale=(), shrinkage=each) for each in shrinkages)
+        return [each.log_prob(each.estimate(summary), z) for each in found]
 
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
