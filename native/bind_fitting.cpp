@@ -113,6 +113,10 @@ TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coa
     tb::learn_weights(x, how, coarse, at);
 }
 
+TB_CLONES void run_against_own(const float* evidence, const std::int32_t* codes, Index n, Index k, Index columns, float* out, Index terms, Index first) {
+    tb::against_own(evidence, codes, n, k, columns, out, terms, first);
+}
+
 TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
 
 TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
@@ -229,6 +233,12 @@ void bind_fitting(nb::module_& m) {
         for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");
         run_add_corrections({cell.data(), rows(cell), cols(cell), nullptr, cols(scores)}, table.data(), scores.data());
     }, "cell"_a.noconvert(), "table"_a.noconvert(), "scores"_a.noconvert(), Release());
+    m.def("against_own", [](const Cube& evidence, const Codes& codes, const nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>& terms, Index first) {
+        const Index n = rows(evidence), k = cols(evidence), columns = cube_terms(evidence), own = static_cast<Index>(terms.shape(2));
+        require(k > 0 && rows(terms) == n && cols(terms) == k - 1 && rows(codes) == n && first >= 0 && first + columns <= own, "terms do not fit the evidence");
+        for (Index i = 0; i < n; ++i) require(codes.data()[i] >= 0 && codes.data()[i] < k, "a class code is out of range");
+        run_against_own(evidence.data(), codes.data(), n, k, columns, terms.data(), own, first);
+    }, "evidence"_a.noconvert(), "codes"_a.noconvert(), "terms"_a.noconvert(), "first"_a, Release());
     m.def("learn_weights", [](const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, Index fixed, Index coarse, double tolerance) {
         require(rows(centre) == cube_terms(terms) && rows(at) == rows(centre) && coarse > 0, "weights do not fit their terms");
         run_weights(rivals(terms, weight), {centre.data(), pull, fixed, tolerance}, coarse, at.data());

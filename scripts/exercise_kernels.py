@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels
+from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels, word_kernels
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -672,6 +672,25 @@ def evidence_weights(rng: np.random.Generator) -> None:
         refused(fitting.loss_rises, terms, weight, np.ones(columns + 2))
         refused(fitting.column_constants, terms, codes, weight, at, np.zeros(k + 1))
         refused(fitting.column_constants, terms, np.full(n + 1, 9), weight, at, np.zeros(k))
+        evidence = rng.normal(size=(n, k, columns)).astype(np.float32)
+        fitting.against_own(evidence, codes, terms, 1)
+        rivals = (evidence - evidence[np.arange(n), codes][:, None])[np.arange(k) != codes[:, None]]
+        assert np.array_equal(terms[:, :, 1:], rivals.reshape(n, k - 1, columns))
+        refused(fitting.against_own, evidence, codes, terms, 2)
+        refused(fitting.against_own, evidence, np.full(n + 1, k, dtype=np.int32), terms, 1)
+
+
+def readings(rng: np.random.Generator) -> None:
+    """Weights of nested readings, and the losses of their scores."""
+    for n, k, v in itertools.product((0, 1, 600), (1, 2, 5), (1, 4)):
+        base, terms = (rng.normal(size=size).astype(np.float32) for size in ((k, n), (v, k, n)))
+        weight, centre, at = rng.choice([0.0, 1.0], size=n), np.ones(v), np.ones(v)
+        assert np.isfinite(fitting.stack_readings(base, terms, weight, centre, at, 3.0, 1e-8))
+        refused(fitting.stack_readings, base, terms, np.ones(n + 1), centre, at, 3.0, 1e-8)
+        refused(fitting.stack_readings, base, terms, weight, np.ones(v + 1), at, 3.0, 1e-8)
+        scores, codes = rng.normal(size=(n, k)), rng.integers(k, size=n).astype(np.int32)
+        assert (fitting.score_losses(scores, codes) >= 0).all()
+        refused(fitting.score_losses, scores, np.full(n + 1, k, dtype=np.int32))
 
 
 def _native_of(module: Any) -> Any:
@@ -760,6 +779,10 @@ def columns(rng: np.random.Generator) -> None:
                     refused(family.tuned, summary, wrong)
         for column in x.T:
             column_kernels.fine_edges(np.sort(column[np.isfinite(column)]), 8, 1e-15)
+            column_kernels.units_of(column, labels.weight)
+            column_kernels.bin_codes(column, [0.0, 0.5])
+    refused(column_kernels.bin_codes, np.ones(3), [1.0, 0.0])
+    refused(column_kernels.units_of, np.ones(3), np.ones(2))
     huge = np.array([-1e308, -1e-308, 5e-324, 1e-300, 1e300, 1.7e308])
     assert len(column_kernels.fine_edges(huge, 4, 1e-15)) > 0
     refused(column_kernels.fine_edges, huge[::-1].copy(), 4, 1e-15)
@@ -770,6 +793,7 @@ def columns(rng: np.random.Generator) -> None:
 def main() -> None:
     watch = Watch()
     kernels._native = keys._native = fitting._native = column_kernels._native = pair_kernels._native = watch
+    word_kernels._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
     for part in (
         *numbers,
@@ -780,6 +804,7 @@ def main() -> None:
         rival_words,
         corrections,
         evidence_weights,
+        readings,
         mail,
         row_keys,
     ):

@@ -91,10 +91,12 @@ class _Folds:
         found = [a.evidence(rows, self.n_jobs) for a, rows in zip(self.ladders, self.held, strict=True)]
         return [self.gathered(each) for each in zip(*found, strict=True)]
 
-    def together(self, shrinkage: float) -> Array:
-        """Of the numbers together (n, K)."""
-        pairs = zip(self.ladders, self.held, strict=True)
-        return self.gathered([a.together(rows, shrinkage, self.n_jobs) for a, rows in pairs])
+    def together(self) -> list[Array]:
+        """Of the numbers together (n, K), for each shrinkage."""
+        threads = threads_for(self.batch.size, self.n_jobs)
+        parts = list(zip(self.ladders, self.held, strict=True))
+        found = map_each(lambda part: part[0].together(part[1], SHRINKAGES), parts, threads)
+        return [self.gathered(each) for each in zip(*found, strict=True)]
 
     def prior(self) -> Array:
         """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
@@ -146,7 +148,8 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
         return plain, None
     # A handful of numbers that are alike: which of them suits the rows best can be seen without folds within folds.
-    every, start = {s: readings.joined(folds.together(s)) for s in SHRINKAGES}, np.append(start, 0.0)
+    every = {s: readings.joined(each) for s, each in zip(SHRINKAGES, folds.together(), strict=True)}
+    start = np.append(start, 0.0)
     chosen = min(SHRINKAGES, key=lambda s: every[s].least(start))
     found = every[chosen].stacked(start)
     is_worth_it = is_better(losses(plain.scores, labels), losses(found.scores, labels), labels.weight)
@@ -215,7 +218,7 @@ def _corrected(
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, folds.batch, options)
+    columns = cells_of_columns(whole.read.model, folds.batch, options, whole.losses_alone)
     pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
     if columns is None and not all(pairs):
         return model, stack.scores

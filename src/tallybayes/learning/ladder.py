@@ -54,6 +54,10 @@ class Ladder:
         """The same for other rows: without the evidence that its weights were learned from, which is large."""
         return replace(self, rows=self.rows.take(slice(0, 0)))
 
+    def losses_alone(self) -> dict[str, float]:
+        """The loss of each column by itself, by name."""
+        return dict(zip(self.names, self.rows.single_losses().tolist(), strict=False))  # without those of the pairs
+
     @cached_property
     def rungs(self) -> tuple[Model, ...]:
         """The readings as models: columns alone, with weights, with pairs."""
@@ -95,10 +99,15 @@ class Ladder:
         found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
         return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
 
-    def together(self, rows: TableBatch, shrinkage: float, n_jobs: int | None) -> Array:
-        """What the numbers say together beyond each alone (n, K)."""
+    def together(self, rows: TableBatch, shrinkages: Sequence[float]) -> list[Array]:
+        """What the numbers say together beyond each alone (n, K), for each shrinkage; the rows are read once."""
         assert self.block is not None
-        return evidence_of(with_shrinkage(self.block, shrinkage), rows, n_jobs)
+        tally, name = self.block.tally, Correlation.name
+        family: Any = self.block.settings.families[name]
+        read = replace(rows, schema=tally.schema, places=tally.places).rows(0, rows.n_rows)
+        z, summary = family.standard(read.blocks[name].x), tally.blocks[name].summary
+        found = (replace(family, centre=(), scale=(), shrinkage=each) for each in shrinkages)
+        return [each.log_prob(each.estimate(summary), z) for each in found]
 
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
