@@ -15,7 +15,7 @@ if __name__ == "__main__":
     table = datasets.penguins()
     species = table.pop("species")
     path = Path(tempfile.mkdtemp()) / "report.html"
-    NaiveBayes(classical=True).fit(table, species).report(path, (table, species), title="Penguins", target="species")
+    NaiveBayes(classical=True).fit(table, species).report(path, table, species, title="Penguins", target="species")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1080, "height": 900}, device_scale_factor=1.5)

@@ -18,7 +18,12 @@ from tallybayes.data.sources import Facts, MatrixSource, Source, TableSource
 from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled, coded
 from tallybayes.errors import DataError, SettingError
 
-KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table"}  # of tables
+KINDS = {
+    "pandas": "pandas DataFrame",
+    "polars": "Polars DataFrame",
+    "pyarrow": "PyArrow table",
+    "dict": "",
+}  # of tables
 
 
 def is_stored(data: Any) -> bool:
