@@ -751,3 +751,20 @@ def test_explain_draws(home: Path) -> None:
     both = run("explain", *at(home, "birds.tally"), "island=Dream", "--plot", "--work")
     assert "factor" in both.stdout
     assert "log odds of" in both.stdout
+
+
+def test_names_from_strangers_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e[/red]income"
+    rows = {evil: [1.0, 2.0, 7.0, 9.0] * 5, "town": [f"a{evil}", evil] * 10}
+    path = tmp_path / "model.tally"
+    NaiveBayes(classical=True).fit(rows, [evil, "no"] * 10).save(path)
+    pl.DataFrame(rows).write_csv(tmp_path / "rows.csv")
+    for arguments in (
+        ("show", str(path)),
+        ("explain", str(path), str(tmp_path / "rows.csv"), "--row", "1"),
+        ("predict", str(path), str(tmp_path / f"{evil[:4]}.csv")),
+    ):
+        found = run(*arguments)
+        said = found.stdout + found.stderr
+        assert not {*"\x1b\x07\x9b\u202e"} & {*said}, arguments
+        assert "[/red]income" in said or "[2J" in said

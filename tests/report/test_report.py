@@ -84,8 +84,8 @@ def test_a_hundred_classes_and_a_large_vocabulary() -> None:
     rng = np.random.default_rng(0)
     found, page = made(NaiveBayes(classical=True).fit({"a": rng.normal(size=500)}, np.arange(500) % 100))
     assert page.open == []
-    counts = rng.poisson(0.01, size=(200, 60_000))
-    found, page = made(MultinomialNB().fit(counts, np.arange(200) % 20))
+    counts = rng.poisson(0.01, size=(100, 18_000))
+    found, page = made(MultinomialNB().fit(counts, np.arange(100) % 20))
     assert found.scorer is None or len(json.dumps(found.scorer)) <= report.MOST_BYTES
     assert page.open == []
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tallybayes.cli.parser import MODULES, parser
-from tallybayes.cli.wording import in_options
+from tallybayes.cli.wording import in_options, shown
 from tallybayes.errors import SettingError, TallybayesError
 
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         expected = isinstance(error, (TallybayesError, OSError))
         if options.debug or not (expected or is_mail):  # a delivery would read the exit code of a traceback as ham
             raise
-        message = in_options(message_of(error), options)
+        message = shown(in_options(message_of(error), options))
         print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{message}", file=sys.stderr)
         return 3 if is_mail else 1
     return code or 0

@@ -11,7 +11,7 @@ from typing import Literal
 
 from tallybayes.errors import SchemaError
 
-Part = Literal["year", "month", "day", "weekday", "hour", "days", "µs"]
+Part = Literal["year", "month", "day", "weekday", "hour", "minutes", "days", "µs"]
 Order = Literal["", "ymd", "dmy", "mdy", "hms", "epoch"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -23,7 +23,7 @@ LEVELS: dict[str, tuple[Hashable, ...]] = {  # of the parts that are categories;
     "hour": tuple(range(24)),
 }
 CYCLIC = ("month", "weekday", "hour")
-DAY = 86_400_000_000  # microseconds
+DAY, MINUTE = 86_400_000_000, 60_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class DatePart:
 
     Parameters
     ----------
-    part : {"year", "month", "day", "weekday", "hour", "days"}
-        Which; "days" is the time since ``low``, in days.
+    part : {"year", "month", "day", "weekday", "hour", "minutes", "days"}
+        Which; "minutes" are those since midnight, "days" is the time since ``low``, in days.
     order : {"", "ymd", "dmy", "mdy", "hms", "epoch"}
         How a text is written; empty for dates that are stored as such, "hms" for times of a day, "epoch" for seconds
         since 1970.

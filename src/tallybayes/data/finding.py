@@ -13,7 +13,7 @@ from tallybayes.core.readings import CYCLIC, DAY, LEVELS, DatePart, NumberText, 
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import EPOCH, micros, orders
 from tallybayes.data.frames import Table
-from tallybayes.data.number_text import is_missing_word, number_of, number_text
+from tallybayes.data.number_text import FEWEST_NUMBERS, is_missing_word, number_of, number_text
 from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import Measure, Measured, warn_of_lost
 from tallybayes.data.values import Values
@@ -51,15 +51,21 @@ class Found:
         return replace(column, reading=reading, reason=reason, lasting=lasting)
 
 
+PART_NAMES = {
+    "weekday": "day of the week",
+    "day": "day of the month",
+    "minutes": "minutes since midnight",
+    "days": "days since 1970-01-01",
+}
+
+
 def _part_reasons(column: Column, part: DatePart) -> tuple[str, str]:
     if column.kind == "ignored":
         return column.reason, column.lasting
     if part.part == "days" and part.low is not None:
         lasting = f"days since {_day(part.low * DAY)}"
     else:
-        lasting = {"days": "days since 1970-01-01", "weekday": "day of the week", "day": "day of the month"}.get(
-            part.part, part.part
-        )
+        lasting = PART_NAMES.get(part.part, part.part)
     return lasting, lasting
 
 
@@ -77,6 +83,8 @@ class _Guess:
     codes: tuple[Any, ...] = ()  # values that stand for a missing one
     number: NumberText | None = None
     orders: tuple[Order, ...] = ()  # of a date: one, or two of which more rows decide
+    is_clock: bool = False  # whether times of a day are stored as such
+    is_sure: bool = False  # whether all else is known to be missing, so that few rows may have a value
 
     def readings(self) -> dict[str, Reading]:
         """What is to be measured, by key."""
@@ -107,7 +115,7 @@ def find(opening: Table, given: Overrides, whole: bool, measure: Measure, skippe
     notes: dict[str, str] = {}
     for guess in guesses:
         if guess.number is not None:
-            if _is_read(seen := measured[guess.name]):
+            if _is_read(guess, seen := measured[guess.name]):
                 columns[guess.name] = Reading(guess.name, guess.codes, guess.number)
                 notes[guess.name] = _number_note(guess, seen)
         elif guess.orders:
@@ -132,7 +140,8 @@ def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess |
         what = "use kind 'epoch' if these are seconds since 1970" if kind == "date" else "they must be numbers"
         raise DataError(f"column {name!r} holds {values.storage}, which are no dates; {what}")
     if values.storage == "date":
-        return _Guess(name, missing, orders=("",)) if kind in (None, "date") and _has_parts(values) else None
+        what = _stored_as(values) if kind in (None, "date") else "duration"
+        return None if what == "duration" else _Guess(name, missing, orders=("",), is_clock=what == "clock")
     read = kind in (None, "numeric", "count", "date") and (whole or kind is not None)
     if values.storage == "text" and values.declared is None and read:
         guess = _text_guess(name, values, given, missing)
@@ -156,13 +165,17 @@ def refuse_dates(opening: Table, where: str) -> None:
             )
 
 
-def _has_parts(values: Values) -> bool:
-    """Whether a column holds dates or times, and no durations."""
+def _stored_as(values: Values) -> str:
+    """What a column that is stored as dates or times holds: "date", "clock" (times of a day) or "duration"."""
     series = getattr(values, "series", None)
-    if series is not None:
-        return "Duration" not in str(series.dtype)
-    array = values.array  # type: ignore[attr-defined]
-    return array.dtype.kind != "m" and not any(isinstance(value, datetime.timedelta) for value in array[:100].tolist())
+    if series is None:
+        array: Any = values.array  # type: ignore[attr-defined]
+        kind, some = array.dtype.type.__name__, array[:100].tolist()
+    else:
+        kind, some = type(series.dtype).__name__, series.head(100).to_list()
+    if kind in ("timedelta64", "Duration") or any(isinstance(value, datetime.timedelta) for value in some):
+        return "duration"
+    return "clock" if kind == "Time" or any(isinstance(value, datetime.time) for value in some) else "date"
 
 
 def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any, ...]) -> _Guess | None:
@@ -176,7 +189,7 @@ def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any,
         found = orders(known, given.dates)
         unread = [text for text in texts if all(np.isnan(micros(text, order)) for order in found)]
         if found and len(unread) <= len(texts) // 5 + 3:
-            return _Guess(name, (*missing, *unread[:100]), orders=tuple(found))
+            return _Guess(name, (*missing, *unread[:100]), orders=tuple(found), is_sure=_is_sure(texts, unread))
     forced = kind in ("numeric", "count")
     if kind == "date" or (number_text(some, given.decimal, forced=True) is None and not forced):
         return None
@@ -184,11 +197,16 @@ def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any,
     if number is None:
         return None
     unread = [text for text in texts if np.isnan(number_of(text, number))]
-    return _Guess(name, (*missing, *unread[:100]), number)
+    return _Guess(name, (*missing, *unread[:100]), number, is_sure=_is_sure(texts, unread))
 
 
-def _is_read(seen: Measured) -> bool:
-    return seen.n_read > 0 and 2 * seen.n_read >= seen.n_present
+def _is_sure(texts: Sequence[str], unread: Sequence[str]) -> bool:
+    """Whether a column has enough different values, and words for missing ones besides."""
+    return len(texts) - len(unread) >= FEWEST_NUMBERS and all(map(is_missing_word, unread))
+
+
+def _is_read(guess: _Guess, seen: Measured) -> bool:
+    return seen.n_read > 0 and (guess.is_sure or 2 * seen.n_read >= seen.n_present)
 
 
 def _number_note(guess: _Guess, seen: Measured) -> str:
@@ -196,12 +214,14 @@ def _number_note(guess: _Guess, seen: Measured) -> str:
     assert guess.number is not None
     lost = seen.n_present - seen.n_read
     warn_of_lost(guess.name, lost, guess.codes, "number")
-    written = [_replacement(old, new) for old, new in guess.number.replaced]
+    written = [_replacement(old, new) for old, new in guess.number.replaced if old != ")"]
     note = f", written as text{' ' if written else ''}{' and '.join(written)}"
     return note + (f"; {_lost(lost, guess.codes)}" if lost else "")
 
 
 def _replacement(old: str, new: str) -> str:
+    if old == "(":
+        return "with (…) for a minus" if new else "in (…)"
     if new:
         return "with a decimal comma" if old == "," else f"with {old!r} for {new!r}"
     return (
@@ -222,9 +242,9 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     best = max(each.n_read for each in seen.values())
     left = [order for order, each in seen.items() if each.n_read == best]
     found = seen[left[0]]
-    if not _is_read(found):
+    if not _is_read(guess, found):
         if found.n_present and guess.orders == ("",):
-            raise DataError(f"column {guess.name!r} holds dates that are beyond all calendars")
+            raise DataError(f"column {guess.name!r} holds dates outside the calendar")
         return [], ""
     if len(left) > 1:
         raise DataError(
@@ -234,8 +254,9 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     lost = found.n_present - found.n_read
     warn_of_lost(guess.name, lost, guess.codes, "date")
     order = left[0]
-    if order == "hms":
-        return [DatePart("hour", order)], "times of a day, as hour"
+    if order == "hms" or guess.is_clock:
+        note = f"; {_lost(lost, guess.codes)}" if lost else ""
+        return [DatePart("hour", order), DatePart("minutes", order)], f"times of a day; as hour, minutes{note}"
     parts = _varying(found, order) if whole else [DatePart(part, order) for part in _ALL]
     shown = ", ".join(part.part for part in parts)
     written = {"dmy": ", day first", "mdy": ", month first", "epoch": ", as seconds since 1970"}.get(order, "")

@@ -142,7 +142,7 @@ def importance(self: Any) -> dict[str, float]:
 
 
 def overview(self: Any, X: Any = None, y: Any = None) -> Overview:
-    """Return the model at a glance: a verdict, warnings, columns by importance and what was left out.
+    """Return an overview of the model: a verdict, warnings, columns by importance and what was left out.
 
     Parameters
     ----------

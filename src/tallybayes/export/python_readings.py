@@ -49,6 +49,8 @@ def _part(x, part, order, low, high):
         return None
     if part == "days":
         return (us / DAY if low is None else min(max(us / DAY, low), high)) - (low or 0.0)
+    if part == "minutes":
+        return us % DAY / 60000000
     when = EPOCH + datetime.timedelta(microseconds=us)
     if part == "year":
         return when.year if low is None else min(max(when.year, low), high)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby, zip_longest
 
-from tallybayes.core.readings import DAY, MONTHS, WEEKDAYS, DatePart, Order, Reading
+from tallybayes.core.readings import DAY, MINUTE, MONTHS, WEEKDAYS, DatePart, Order, Reading
 from tallybayes.data.dates import FARTHEST, PATTERN, PIVOT, TIME
 from tallybayes.data.number_text import NUMBER
 from tallybayes.data.reading import expressions
@@ -270,6 +270,8 @@ class _Date:
             return n("dd")
         if part.part == "hour":
             return f"FLOOR(({n('u')} - {n('n')} * {DAY}.0) / 3600000000.0)"
+        if part.part == "minutes":
+            return f"({n('u')} - {n('n')} * {DAY}.0) / {MINUTE}.0"
         if part.part == "month":
             return self._named(n("mm"), MONTHS, 1)
         weekday = f"({n('n')} + 3.0 - 7.0 * FLOOR(({n('n')} + 3.0) / 7.0))"  # 1970 began on a Thursday

@@ -103,10 +103,11 @@ class ReasonPlan:
         return np.asarray(self.reference - margins(contributions, self.coefficients) @ self.shares)
 
     def ranked(self, losses: Array) -> NDArray[np.intp]:
-        """The names of the largest losses (n, most), the first of equal ones first; −1 where there are no more."""
+        """The names of the largest losses of each row, the first of equal ones first; −1 where none is left."""
         left, rows = losses.copy(), np.arange(len(losses))
-        found = np.full((len(losses), self.most), -1, dtype=np.intp)
-        for place in range(min(self.most, losses.shape[1])):
+        n = min(self.most, losses.shape[1])
+        found = np.full((len(losses), n), -1, dtype=np.intp)
+        for place in range(n):
             top = left.max(axis=1)
             best = (left >= (top - LEAST)[:, None]).argmax(axis=1)
             found[:, place] = np.where(top > LEAST, best, -1)

@@ -142,7 +142,7 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     plain = readings.stacked(start)
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
         return plain, None
-    # A handful of numbers that are alike: which of them suits the rows best can be told without folds within folds.
+    # A handful of numbers that are alike: which of them suits the rows best can be seen without folds within folds.
     every, start = {s: readings.joined(folds.together(s)) for s in SHRINKAGES}, np.append(start, 0.0)
     chosen = min(SHRINKAGES, key=lambda s: every[s].least(start))
     found = every[chosen].stacked(start)

@@ -80,8 +80,14 @@ def make(
     if method not in ("auto", "leave-one-out", "test"):
         raise SettingError(f"method must be 'auto', 'leave-one-out' or 'test', not {method!r}")
     rows, core = rows_with_labels(model, X, y), model_of(model)
-    target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
+    more = tuple(_more(core, rows, method, by, drift))
+    return _report(core, rows, method, title, target or core.provenance.target, more)
+
+
+def _report(
+    core: Model, rows: Any, method: str, title: str | None, target: str | None, more: tuple[Section, ...]
+) -> Report:
     pictures = column_pictures(core, rows)
     matters = importance(core, rows)
     scorer, parts = _scorer(core)
@@ -106,7 +112,7 @@ def make(
         core.provenance.rows,
         verdict(core, figures),
         None if parts is None else typical_rows(core, rows),
-        tuple(_more(core, rows, method, by, drift)),
+        more,
     )
 
 

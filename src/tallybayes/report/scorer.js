@@ -422,6 +422,7 @@ const tallybayes = (() => {
       day: () => day.getUTCDate(),
       weekday: () => WEEKDAYS[day.getUTCDay()],
       hour: () => day.getUTCHours(),
+      minutes: () => (((time % 86400000) + 86400000) % 86400000) / 60000,
       days: () => within(time / 86400000) - (by.low === null ? 0 : by.low),
     }[by.part]();
   }

@@ -204,30 +204,43 @@ def _block(
         if not len(values[j]):
             continue
         picture, m = drawn[column.name], len(values[j])
-        shape, is_number = (
-            picture.shape,
-            isinstance(picture.shape, Curves) or (column.levels is None and column.parts is None),
-        )
-        kind = "pair" if column.parts is not None else "number" if is_number else "levels"
-        left, right = ("", "") if column.parts is None else map(level_names, column.parts)
-        found = EvidenceShape(
-            column.name,
-            kind,
-            tuple(model.schema.classes[k] for k in classes),
-            model.schema.classes[0] if model.n_classes == 2 else None,
-            _points(column, shape, values[j]) if kind == "number" else np.zeros(0),
-            tuple(left) if kind == "pair" else () if kind == "number" else level_names(column)[:m],
-            tuple(right),
-            odds[classes, :m, j],
-            interval[0] * sd[classes, :m, j],
-            _shares(model, name, j, picture, values[j]),
-            isinstance(shape, Curves) and shape.stepped,
-            interval[1],
-            strength.get(column.name, 0.0),
-            picture.weight,
-            picture.missing,
-        )
-        yield _trimmed(found) if kind == "number" and isinstance(shape, Curves) and not shape.stepped else found
+        of_rows = _shares(model, name, j, picture, values[j])
+        amounts = odds[classes, :m, j], interval[0] * sd[classes, :m, j], of_rows, interval[1]
+        yield _shape(model, column, picture, values[j], classes, amounts, strength.get(column.name, 0.0))
+
+
+def _shape(
+    model: Model,
+    column: Column,
+    picture: ColumnPicture,
+    values: Array,
+    classes: list[int],
+    amounts: tuple[Array, Array, Array, float],
+    strength: float,
+) -> EvidenceShape:
+    """The shape of a column from its log odds, their spread, the shares of the rows and the level of the intervals."""
+    drawn, (odds, spread, share, level) = picture.shape, amounts
+    is_number = isinstance(drawn, Curves) or (column.levels is None and column.parts is None)
+    kind = "pair" if column.parts is not None else "number" if is_number else "levels"
+    left, right = ("", "") if column.parts is None else map(level_names, column.parts)
+    found = EvidenceShape(
+        column.name,
+        kind,
+        tuple(model.schema.classes[k] for k in classes),
+        model.schema.classes[0] if model.n_classes == 2 else None,
+        _points(column, drawn, values) if kind == "number" else np.zeros(0),
+        tuple(left) if kind == "pair" else () if kind == "number" else level_names(column)[: len(values)],
+        tuple(right),
+        odds,
+        spread,
+        share,
+        isinstance(drawn, Curves) and drawn.stepped,
+        level,
+        strength,
+        picture.weight,
+        picture.missing,
+    )
+    return _trimmed(found) if kind == "number" and isinstance(drawn, Curves) and not drawn.stepped else found
 
 
 def _values(column: Column, coded: bool, picture: ColumnPicture | None) -> Array:

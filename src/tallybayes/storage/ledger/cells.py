@@ -56,7 +56,6 @@ class Names:
             for each in (column, *(column.parts or ())):
                 if is_open(each):
                     self.numbers(scope(each), each.levels or ())
-        self.planned = {place: len(values) for place, values in self.values.items()}
         self.new: list[tuple[str, int, Level]] = []  # those that the ledger's file does not have yet
 
     def numbers(self, place: str, levels: Sequence[Level]) -> Ids:
