@@ -91,7 +91,7 @@ def _importance(report: Content) -> str:
     top = max(each.high for each in found.columns)
     top = min(top, 2.0 * max(each.value for each in found.columns))  # one wide interval should not flatten all bars
     lines = [
-        f'<tr><th scope="row">{short_name(each.column, 48)}</th><td class="bar-cell">'
+        f'<tr><th scope="row">{short_name(each.column, 80)}</th><td class="bar-cell">'
         f'{importance(each, top)}</td><td class="n">{each.value:.2f}</td></tr>'
         for each in found.columns[:MOST_LISTED]
     ]
