@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import storage
-from tallybayes.cli.glance import print_next, print_overview
+from tallybayes.cli.overview import print_next, print_overview
 from tallybayes.cli.screen import (
     beside,
     console,

@@ -262,7 +262,7 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     found = seen[left[0]]
     if not _is_read(guess, found):
         if found.n_present and guess.orders == ("",):
-            raise DataError(f"column {guess.name!r} holds dates that are beyond all calendars")
+            raise DataError(f"column {guess.name!r} holds dates outside the calendar")
         return [], ""
     if len(left) > 1 and left[0] != "epoch":  # what can be seconds is no milliseconds
         raise DataError(
