@@ -18,7 +18,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +228,7 @@ def use(path: Path) -> str:
         return "refused otherwise"
 
 
-def damage(folder: Path, seeds: range) -> tuple[Counter[str], list[str]]:
+def damage(folder: Path, seeds: Iterable[int]) -> tuple[Counter[str], list[str]]:
     """Damage files at random; the outcomes, and the failures in words."""
     data, found, failures = original(folder), Counter[str](), list[str]()
     path = folder / "damaged.ledger"

@@ -58,12 +58,15 @@ class DatePart:
     low, high : float, optional
         The range that was learned, of years and of days since 1970: what is beyond counts as its end, since nothing is
         known of other times.
+    replaced : tuple of (str, str)
+        Texts and what stands for them before a date is read, as in `NumberText`: names of months by their numbers.
     """
 
     part: Part
     order: Order = ""
     low: float | None = None
     high: float | None = None
+    replaced: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

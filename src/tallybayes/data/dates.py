@@ -207,6 +207,7 @@ def micros_sql(column: str, order: Order) -> str:
         return f"({column}::DOUBLE * 1e6)"
     if order == "":
         return f"epoch_us({column})::DOUBLE"
+    column = f"{column}::VARCHAR"  # which a time of a day may be stored as, and be written here
     pattern, names = (TIME, "himp") if order == "hms" else (PATTERN, "abchimpz")
     fields = f"regexp_extract({column}, {literal(pattern)}, [{', '.join(map(literal, names))}])"
     found = f"CASE WHEN regexp_matches({column}, {literal(pattern)}) THEN {fields} END"

@@ -81,20 +81,24 @@ def _order(reading: Reading) -> Order:
 def _text(reading: Reading, dialect: Dialect) -> str:
     """The column as text; NULL where a word stands for a missing value."""
     x = f"CAST({dialect.identifier(reading.source)} AS {dialect.string})"
+    replaced = _replaced(x, () if reading.date is None else reading.date.replaced, dialect)
     if not reading.missing:
-        return x
-    return (
-        f"CASE WHEN {x} IN ({', '.join(dialect.literal(str(word)) for word in reading.missing)}) THEN NULL ELSE {x} END"
-    )
+        return replaced
+    words = ", ".join(dialect.literal(str(word)) for word in reading.missing)
+    return f"CASE WHEN {x} IN ({words}) THEN NULL ELSE {replaced} END"
+
+
+def _replaced(text: str, replaced: Sequence[tuple[str, str]], dialect: Dialect) -> str:
+    for old, new in replaced:
+        text = f"REPLACE({text}, {dialect.literal(old)}, {dialect.literal(new)})"
+    return text
 
 
 def _number(reading: Reading, dialect: Dialect) -> str:
     text = _text(reading, dialect)
     if reading.number is None:
         return text
-    for old, new in reading.number.replaced:
-        text = f"REPLACE({text}, {dialect.literal(old)}, {dialect.literal(new)})"
-    text = f"TRIM({text})"
+    text = f"TRIM({_replaced(text, reading.number.replaced, dialect)})"
     matches = REGEX[dialect.name][1].format(x=text, pattern=dialect.literal(NUMBER))
     return f"CASE WHEN {matches} THEN CAST({text} AS {dialect.double}) END"
 

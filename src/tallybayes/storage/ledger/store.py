@@ -21,7 +21,7 @@ VERSION = 1
 WAIT = 60.0  # seconds that a writer waits for another
 # What SQLite calls a write that the operating system refused: a quota, a limit of sizes, a broken disk.
 UNWRITTEN = ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE")
-CACHE = 64 * 1024  # kilobytes of the file that are kept in memory
+CACHE = 128 * 1024  # kilobytes of the file that are kept in memory
 
 TABLES = {
     "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID",
@@ -45,7 +45,7 @@ TABLES = {
     # Sums of the contents of several periods, for windows; made of the contents, and made again from them at any time.
     "sums": "CREATE TABLE sums (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, start INTEGER NOT NULL, page INTEGER "
     "NOT NULL, last INTEGER NOT NULL, flags INTEGER NOT NULL, owners BLOB NOT NULL, cells BLOB NOT NULL, amounts BLOB "
-    "NOT NULL, centred_owners BLOB NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
+    "NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
     "sums_place": "CREATE UNIQUE INDEX sums_place ON sums (span, start, page)",
 }
 
@@ -193,7 +193,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
             raise PermissionError(13, "Permission denied", os.fspath(path)) from None
         if "full" in str(error):
             raise OSError(28, "No space left on device", os.fspath(path)) from None
-        if error.sqlite_errorname in UNWRITTEN:
+        if getattr(error, "sqlite_errorname", "") in UNWRITTEN:  # errors of Python's own module have none
             raise OSError(5, "The disk refused what was written; nothing was changed", os.fspath(path)) from None
         raise ModelFileError(f"{os.fspath(path)} cannot be read as a ledger: {error}") from error
     except (sqlite3.DatabaseError, sqlite3.Warning, OverflowError, UnicodeDecodeError) as error:
