@@ -3,6 +3,8 @@
 #include "leave_one_out.hpp"
 
 NB_MODULE(_native, m) {
+    // A model that is still in use when the interpreter ends is no leak: nobody wants to read a page on that.
+    nanobind::set_leak_warnings(false);
     using Release = nb::call_guard<nb::gil_scoped_release>;
     bind_dense(m);
     bind_codes(m);

@@ -452,7 +452,7 @@ def test_tables_and_triggers_of_others_are_refused(ledger, sql):
 
 
 def test_damaged_files_are_refused_or_found_out(tmp_path):
-    found, failures = ledger_fuzz.damage(tmp_path, range(40))
+    found, failures = ledger_fuzz.damage(tmp_path, (*range(38), 277, 929))  # 277: an error of Python's own sqlite3
     assert not failures
     assert found["refused"] + found["unsound"] > 10
 

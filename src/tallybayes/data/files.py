@@ -23,6 +23,7 @@ from typing import Any
 from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
+from tallybayes.data.dates import coarser_in_sql
 from tallybayes.data.encodings import in_utf8
 from tallybayes.data.frames import Table
 from tallybayes.data.lines import header_of, misfit
@@ -172,10 +173,10 @@ class File:
         file = file.with_columns(rest) if rest else file
         return replace(file, types={**file.types, **types})
 
-    def with_lists(self) -> File:
-        """The same files with lists of tags as text."""
-        lists = listed_in_sql(self.types)
-        return self.with_columns(lists) if lists else self
+    def with_plain_types(self) -> File:
+        """The same files with lists of tags as text, and times in a type that functions take."""
+        changed = listed_in_sql(self.types) | coarser_in_sql(self.types)
+        return self.with_columns(changed) if changed else self
 
     def without(self, name: str, value: int) -> File:
         """The same files with a number of a column read as a missing value."""

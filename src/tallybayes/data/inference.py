@@ -52,7 +52,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     >>> infer(Profile("wind", "text", 14, 0, ("strong", "weak"))).reason
     'text, 2 levels in 14 rows'
     """
-    name, rows = profile.name, plural(profile.n_rows, "row")
+    name = profile.name
     if profile.storage == "other":
         raise DataError(
             f"column {name!r} holds lists, records or a mix of types, such as numbers and text; make it one type, or "
@@ -67,11 +67,17 @@ def infer(profile: Profile, whole: bool = True) -> Column:
         return Column(name, "ignored", reason=reason)
     if profile.storage in ("number", "integer"):
         return _numbers(profile, whole)
-    levels = profile.declared if profile.declared is not None else profile.levels or ()
-    seen = len(profile.levels or levels)
     if profile.storage == "boolean":
         both, reason = (False, True), f"true or false{_missing_note(profile)}"
         return Column(name, "boolean", both, reason, "true or false", declared=both)
+    return _levels(profile, whole)
+
+
+def _levels(profile: Profile, whole: bool) -> Column:
+    """What a column of text or of an enumeration is: tags, texts, an identifier or a category."""
+    name, rows = profile.name, plural(profile.n_rows, "row")
+    levels = profile.declared if profile.declared is not None else profile.levels or ()
+    seen = len(profile.levels or levels)
     asked = profile.declared is None and (whole or hold_lists(profile.levels))
     separator = separator_of(profile.levels or ()) if asked else None
     if separator is not None:
@@ -126,9 +132,13 @@ def _mean_words(values: tuple[Level, ...]) -> float:
 
 
 def _n_words(text: str) -> float:
-    """How many words a text has, about: where no blanks are between them, two characters are one."""
+    """How many words a text has, about; the groups of a telephone number are none.
+
+    Where no blanks are between them, two characters are one.
+    """
     unspaced = 0 if text.isascii() else len(IN_UNSPACED.findall(text))
-    return len(text.split()) if not unspaced else len(IN_UNSPACED.sub(" ", text).split()) + unspaced / 2
+    spaced = IN_UNSPACED.sub(" ", text) if unspaced else text
+    return sum(not word.isdigit() for word in spaced.split()) + unspaced / 2
 
 
 def _figure(number: float) -> str:

@@ -17,7 +17,7 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
 from tallybayes.core.keys import SeenKeys, copy_keys, smallest
 from tallybayes.core.levels import in_given_order, in_order
-from tallybayes.core.schema import Column, Kind, Level, Schema
+from tallybayes.core.schema import Column, Kind, Schema
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
@@ -88,7 +88,7 @@ class FileSource:
 
     def _prepared(self, file: Any) -> Any:
         """The rows with lists as text, and −1 among integer labels as a missing one where rows may lack a label."""
-        file = file.with_lists()
+        file = file.with_plain_types()
         signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
         return file.without(self.scan.target, -1) if signs else file
 
@@ -182,7 +182,6 @@ class FileSource:
         file: Any,
         modes: Mapping[str, Mode],
         opening: Table | None = None,
-        known: Mapping[str, Sequence[Level]] | None = None,
     ) -> Survey:
         return survey(file, self.scan.target, modes, self.scan.unlabelled, self.scan.progress, opening)
 
@@ -208,9 +207,8 @@ class FileSource:
             known = [c for c in schema.columns if c.is_evidence and c.name in file.types]
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
             modes |= {c.name: "nothing" for c in known if c.is_text}
-            return file, self._survey(
-                file, modes, known={c.name: c.levels or () for c in known if modes[c.name] == "levels"}
-            )
+            levels = {c.name: c.levels or () for c in known if modes[c.name] == "levels"}
+            return file, self._survey(file, modes).spelled(levels)
 
         self.file, self._seen = with_retyping(self.file, work)
         self._refuse_one_sign()
@@ -299,9 +297,8 @@ class EngineSource(FileSource):
         file: Lazy,
         modes: Mapping[str, Mode],
         opening: Table | None = None,
-        known: Mapping[str, Sequence[Level]] | None = None,
     ) -> Survey:
-        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled, known)
+        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled)
 
     def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
         return _read(file, schema)

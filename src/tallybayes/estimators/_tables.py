@@ -21,7 +21,6 @@ from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.frames import Table, read_table, table_like
 from tallybayes.data.labels import row_weights
-from tallybayes.data.opening import source_of
 from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
@@ -139,7 +138,7 @@ class TableNB(Fitted):
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         check_size(table, self, len(labels))
-        return source_of(table, target, weight, name, self.n_jobs)
+        return TableSource.of(table, target, weight, name, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------ reading rows
 

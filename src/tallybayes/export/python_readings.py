@@ -17,6 +17,8 @@ def reading_lines(column: str, reading: Reading) -> Iterator[str]:
         yield f"x = None if str(x) in {sorted(missing)!a} else x"
     if reading.date is not None:
         part = reading.date
+        if part.replaced:
+            yield f"x = _replaced(x, {part.replaced!a})"
         yield f"x = _part(x, {part.part!a}, {part.order!a}, {part.low!r}, {part.high!r})"
     elif reading.number is not None:
         yield f"x = _number(x, {reading.number.replaced!a})"
@@ -24,12 +26,16 @@ def reading_lines(column: str, reading: Reading) -> Iterator[str]:
 
 
 SOURCE = """
+def _replaced(x, replaced):
+    for old, new in replaced if isinstance(x, str) else ():
+        x = x.replace(old, new)
+    return x
+
+
 def _number(x, replaced):
     if not isinstance(x, str):
         return x
-    for old, new in replaced:
-        x = x.replace(old, new)
-    x = x.strip(" ")
+    x = _replaced(x, replaced).strip(" ")
     return float(x) if re.match(r"^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$", x) else None
 
 
@@ -49,6 +55,8 @@ def _part(x, part, order, low, high):
         return None
     if part == "days":
         return (us / DAY if low is None else min(max(us / DAY, low), high)) - (low or 0.0)
+    if part == "minutes":
+        return us % DAY / 60000000
     when = EPOCH + datetime.timedelta(microseconds=us)
     if part == "year":
         return when.year if low is None else min(max(when.year, low), high)

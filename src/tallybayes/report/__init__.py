@@ -80,8 +80,14 @@ def make(
     if method not in ("auto", "leave-one-out", "test"):
         raise SettingError(f"method must be 'auto', 'leave-one-out' or 'test', not {method!r}")
     rows, core = rows_with_labels(model, X, y), model_of(model)
-    target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
+    more = tuple(_more(core, rows, method, by, drift))
+    return _report(core, rows, method, title, target or core.provenance.target, more)
+
+
+def _report(
+    core: Model, rows: Any, method: str, title: str | None, target: str | None, more: tuple[Section, ...]
+) -> Report:
     pictures = column_pictures(core, rows)
     matters = importance(core, rows)
     scorer, parts = _scorer(core)
@@ -106,7 +112,7 @@ def make(
         core.provenance.rows,
         verdict(core, figures),
         None if parts is None else typical_rows(core, rows),
-        tuple(_more(core, rows, method, by, drift)),
+        more,
     )
 
 
@@ -142,12 +148,23 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
 
 
 def _compact(term: dict[str, Any]) -> dict[str, Any]:
-    """Words with the same slopes, as nearly all rare ones have, share a row: the page is a third as large."""
+    """Ten digits of a score are more than the page shows; words with the same slopes, as most rare ones, share a row.
+
+    A page of 26 classes is half as large for the first, one of texts a third for the second.
+    """
+    term = {key: _rounded(value) if key in ("scores", "slopes") else value for key, value in term.items()}
     if "slopes" not in term:
         return term
     rows: dict[tuple[Any, ...], int] = {}
     which = [rows.setdefault(tuple(row), len(rows)) for row in term["slopes"]]
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
+
+
+def _rounded(scores: Any) -> Any:
+    """Numbers with ten digits, in lists as deep as they come; what is no number is infinite and stays."""
+    if isinstance(scores, list):
+        return [_rounded(each) for each in scores]
+    return float(f"{scores:.10g}") if isinstance(scores, float) else scores
 
 
 def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:

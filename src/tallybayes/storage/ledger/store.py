@@ -225,7 +225,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
             raise PermissionError(13, "Permission denied", os.fspath(path)) from None
         if "full" in str(error):
             raise OSError(28, "No space left on device", os.fspath(path)) from None
-        if error.sqlite_errorname in UNWRITTEN:
+        if getattr(error, "sqlite_errorname", "") in UNWRITTEN:  # errors of Python's own module have none
             raise OSError(5, "The disk refused what was written; nothing was changed", os.fspath(path)) from None
         raise ModelFileError(f"{os.fspath(path)} cannot be read as a ledger: {error}") from error
     except (sqlite3.DatabaseError, sqlite3.Warning, OverflowError, UnicodeDecodeError) as error:
