@@ -11,7 +11,7 @@ import pytest
 if os.environ.get("CI") != "true":
     pytest.importorskip("fastexcel", reason="spreadsheets need the extra 'excel'")
 
-from tallybayes.data.files import open_file
+from tallybayes.data.files import known_column, open_file
 from tallybayes.errors import DataError
 
 PARTS = "http://schemas.openxmlformats.org/package/2006"
@@ -67,3 +67,11 @@ def test_what_is_no_spreadsheet_is_refused(content: bytes, tmp_path: Path) -> No
     (tmp_path / "a.xlsx").write_bytes(content)
     with pytest.raises(DataError, match=r"cannot be read as a spreadsheet|is empty"):
         open_file(str(tmp_path / "a.xlsx"))
+
+
+def test_a_title_above_the_header_is_named_as_such(tmp_path: Path) -> None:
+    path = book(
+        tmp_path / "a.xlsx", row(1, A="Report"), row(2, A="day", B="sum", C="late"), row(3, A="x", B="y", C="z")
+    )
+    with pytest.raises(DataError, match=r"'Report', 'column1', 'column2' \(does a title stand above the header\?"):
+        known_column(open_file(path), "late", "the target")

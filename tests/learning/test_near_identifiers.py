@@ -46,6 +46,17 @@ def test_random_codes_cost_nothing_on_a_made_table() -> None:
     assert loss(more[:2000], more[2000:], "y") - loss(table[:2000], table[2000:], "y") < MOST
 
 
+def test_a_column_that_few_rows_have_is_paired_by_those_rows() -> None:
+    rng = np.random.default_rng(4)
+    n = 800
+    cabin, town = rng.integers(0, 60, n), rng.choice(["a", "b"], n)
+    y = np.where((cabin % 2 == 0) ^ (town == "a"), "yes", "no")
+    for known, paired in ((150, False), (n, True)):  # of 60 levels four rows each are 240
+        some = [f"c{code}" if i < known else None for i, code in enumerate(cabin)]
+        model = NaiveBayes().fit(pd.DataFrame({"cabin": some, "town": town, "y": y}), target="y")
+        assert any(column.kind == "pair" for column in model.schema_.columns) is paired
+
+
 @NEEDS_DATA
 @pytest.mark.parametrize(("as_text", "most"), [(True, 100_000), (False, 100_000), (True, 5_000), (True, 20_000)])
 def test_random_codes_cost_nothing_on_adult(as_text: bool, most: int) -> None:

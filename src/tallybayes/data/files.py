@@ -11,6 +11,7 @@ import csv
 import glob
 import math
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -375,4 +376,6 @@ def known_column(file: Any, name: str, what: str) -> str:
     hint = f"; did you mean {near[0]!r}?" if near else f"; it has {plural(len(file.names), 'column')}: {shown}"
     if getattr(file, "format", "") == "csv" and any(name[:1].isdigit() and _is_number(name) for name in file.names):
         hint += " (does the file begin with its rows? It needs a header)"
+    elif 2 * sum(re.fullmatch(r"column[0-9]+", name) is not None for name in file.names) > len(file.names):
+        hint += " (does a title stand above the header? Delete it: the header must be the first row)"
     raise DataError(f"{file.name} has no column {name!r} for the {what}{hint}")

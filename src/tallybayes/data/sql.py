@@ -51,7 +51,8 @@ def read_error(name: str, error: Exception, misfit: Callable[[], str | None] = l
         return DataError(f"{name} is not in UTF-8; say what it is in, such as encoding='windows-1252'")
     if "sniffing" in text or "Expected Number of Columns" in text:
         if (found := misfit()) is not None:
-            return DataError(f"{name} is not a table: {found}; mend the line, or quote fields that hold the separator")
+            what = "mend the line, quote fields that hold the separator, or delete lines above the header"
+            return DataError(f"{name} is not a table: {found}; {what}")
         line = re.search(r"Line: (\d+)", text)
         where = f" (line {line[1]})" if line else ""
         problem = "its rows have different numbers of fields, or quotes that are not closed"

@@ -12,6 +12,7 @@ SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 MOST_TIMES = 100  # that a spreadsheet may be larger than its file, where it is also larger than
 MOST_BYTES = 500_000_000
 MOST_EMPTY = 50_000_000  # cells of a sheet, where most of them are empty
+UNNAMED = "__UNNAMED__"  # what the reader calls a column without a name, before its place
 CHUNK = 1 << 20  # bytes read at a time
 CELL = re.compile(rb' r="([A-Z]{1,3})([0-9]{1,7})"')
 
@@ -29,7 +30,8 @@ def read_workbook(path: str) -> Any:
 
         _check(path)
         sheet = fastexcel.read_excel(path).load_sheet(0)
-        return pa.Table.from_batches([sheet.to_arrow()])
+        table = pa.Table.from_batches([sheet.to_arrow()])
+        return table.rename_columns([name.replace(UNNAMED, "column") for name in table.column_names])
     except (fastexcel.FastExcelError, zipfile.BadZipFile, ValueError, OSError) as error:
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read as a spreadsheet: {message}") from error

@@ -19,7 +19,7 @@ from tallybayes.learning.corrections import Cells, smooth_shape
 from tallybayes.learning.options import Options
 
 BINS = 32  # of a number
-ROWS_A_LEVEL = 4  # on average, of a column whose levels are corrected
+ROWS_A_LEVEL = 4  # with a value, on average, of a column whose levels are corrected
 MOST_COLUMNS = 256  # that are corrected, the most informative ones
 
 
@@ -39,16 +39,18 @@ def cells_of_columns(
     columns, codes, shapes = [], [], []
     for p in used:
         column = model.schema.columns[p]
-        if p in documents or (column.levels is not None and len(column.levels) * ROWS_A_LEVEL > batch.n_rows):
+        if p in documents:
             continue
         if column.levels is None:
             column = replace(column, edges=column.edges or fine_edges_of(batch, p))
             column, shape = _coarse(batch, column)
         else:
             shape = None
-        if column.n_cells > 1:
+        coded = batch.codes(column, 0, batch.n_rows, {})
+        many = column.levels is not None and column.n_cells * ROWS_A_LEVEL > np.count_nonzero(coded >= 0)
+        if column.n_cells > 1 and not many:
             columns.append(column)
-            codes.append(batch.codes(column, 0, batch.n_rows, {}))
+            codes.append(coded)
             shapes.append(shape)
     return Cells.of(columns, np.stack(codes, axis=1), shapes) if columns else None
 

@@ -32,7 +32,7 @@ from tallybayes.learning.screening import (
     with_reason,
 )
 
-ROWS_A_LEVEL = 4  # on average, of a column that may be paired
+ROWS_A_LEVEL = 4  # with a value, on average, of a column that may be paired
 USUAL_STRENGTH = 8.0  # of the smoothing of pairs that were given, or that only have corrections
 
 
@@ -81,20 +81,23 @@ def _grid(read: Reading, batch: TableBatch, sample: TableBatch, losses: Mapping[
     if losses:
         used = [p for p in order if columns[p].name in losses]
         order = sorted(used, key=lambda p: losses[columns[p].name])  # type: ignore[assignment]
-    found: dict[int, Column] = {}
+    found: dict[int, tuple[Column, NDArray[np.int32]]] = {}
+    seen: dict[str, NDArray[np.int32]] = {}
     for p in order:
         part = _part(read, batch, p, columns[p])
+        if part is None:
+            continue
+        codes = sample.codes(part, 0, sample.n_rows, seen)
         # What nearly identifies rows says nothing of other rows, and seems to say most together with another column.
-        if part is not None and (not losses or part.n_cells * ROWS_A_LEVEL <= sample.n_rows):
-            found[p] = part
+        if not losses or part.n_cells * ROWS_A_LEVEL <= np.count_nonzero(codes >= 0):
+            found[p] = part, codes
         if losses and len(found) == MOST_COLUMNS:
             break
-    parts = [found[p] for p in sorted(found)]  # in the order of the table, which does not depend on that of the user
-    if not parts:
+    if not found:
         return None
-    seen: dict[str, NDArray[np.int32]] = {}
-    codes = np.stack([sample.codes(part, 0, sample.n_rows, seen) for part in parts], axis=1)
-    return Grid(parts, codes, sample.labels, read.model.n_classes)
+    # In the order of the table, which does not depend on that of the user.
+    parts, coded = zip(*(found[p] for p in sorted(found)), strict=True)
+    return Grid(list(parts), np.stack(coded, axis=1), sample.labels, read.model.n_classes)
 
 
 def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | None:
