@@ -18,7 +18,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.families import Family, Pair
 from tallybayes.learning.columns import fine_edges_of
-from tallybayes.learning.evidence import HeldOut, evidence_without
+from tallybayes.learning.evidence import HeldOut
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.screening import (
@@ -60,7 +60,7 @@ def found_pairs(
     if not found:
         return None, rows
     pairs = Paired.counted(grid, found, batch, read.model, options.n_jobs)
-    return pairs, rows.joined(evidence_without(pairs.model, sample, pairs.places, range(len(found))))
+    return pairs, rows.joined(pairs.model, sample, pairs.places, range(len(found)))
 
 
 # ---------------------------------------------------------------------------------------------- which pairs
