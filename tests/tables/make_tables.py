@@ -70,6 +70,8 @@ COLUMNS: dict[str, list[str]] = {
     "month-first": [d.strftime("%m/%d/%Y") for d in DAYS],
     "twelve-hours": [d.strftime("%m/%d/%Y %I:%M %p") for d in DAYS],
     "two-digit-years": [d.strftime("%d/%m/%y") for d in DAYS],
+    "names-of-months": [d.strftime("%d-%b-%y") for d in DAYS],
+    "long-names-of-months": [d.strftime("%B %d, %Y %I:%M %p") for d in DAYS],
     "ambiguous-dates": [f"{1 + i % 12:02}/{1 + i % 7:02}/2023" for i in ROWS],
     "ambiguous-dates-given": [f"{1 + i % 12:02}/{1 + i % 7:02}/2023" for i in ROWS],
     "dates-with-gaps": every(6, "", [d.strftime("%Y-%m-%d") for d in DAYS]),

@@ -39,6 +39,20 @@ def is_missing_word(text: str) -> bool:
     return text.strip().lower() in MISSING_WORDS
 
 
+def replace_in(text: str, replaced: Sequence[tuple[str, str]]) -> str:
+    """A text with some in the place of others, one after another."""
+    for old, new in replaced:
+        text = text.replace(old, new)
+    return text
+
+
+def replace_sql(text: str, replaced: Sequence[tuple[str, str]]) -> str:
+    """The same in DuckDB."""
+    for old, new in replaced:
+        text = f"replace({text}, {literal(old)}, {literal(new)})"
+    return text
+
+
 def number_of(text: str, how: NumberText) -> float:
     """The number that a text holds; NaN where there is none.
 
@@ -47,18 +61,13 @@ def number_of(text: str, how: NumberText) -> float:
     >>> number_of("1.234,5", NumberText(((".", ""), (",", ".")))), number_of("?", NumberText())
     (1234.5, nan)
     """
-    for old, new in how.replaced:
-        text = text.replace(old, new)
-    text = text.strip(" ")
+    text = replace_in(text, how.replaced).strip(" ")
     return float(text) if _NUMBER.match(text) else float("nan")
 
 
 def number_sql(column: str, how: NumberText) -> str:
     """The same in DuckDB: NULL where there is none."""
-    text = column
-    for old, new in how.replaced:
-        text = f"replace({text}, {literal(old)}, {literal(new)})"
-    text = f"trim({text})"
+    text = f"trim({replace_sql(column, how.replaced)})"
     return f"CASE WHEN regexp_matches({text}, {literal(NUMBER)}) THEN try_cast({text} AS DOUBLE) END"
 
 

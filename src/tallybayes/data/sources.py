@@ -26,7 +26,8 @@ from tallybayes.data.targets import Target, coded
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words
 from tallybayes.errors import DataError
 
-KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table"}  # of tables
+# Of tables; texts come as a dict, too, which says nothing.
+KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table", "dict": ""}
 
 Places = Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
 

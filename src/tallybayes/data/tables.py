@@ -21,6 +21,7 @@ from tallybayes.core.batch import (
     Labels,
     Matrix,
     PlainCells,
+    Reader,
     keys_of_labels,
 )
 from tallybayes.core.plan import Plan
@@ -38,8 +39,6 @@ from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents tokenised at a time
-
-Reader = Callable[[int, int], Batch]
 
 
 @dataclass(frozen=True)

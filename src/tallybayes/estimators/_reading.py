@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import importance_of
 from tallybayes.errors import MissingExtraError, ModelFileError
 from tallybayes.inspection.overview import Overview
@@ -126,7 +126,7 @@ def reasons(
 
 def _row_of(self: Any, reference: Any) -> Any:
     """A reference as rows of the model, unless it is a word, or a row by name."""
-    if isinstance(reference, str | Mapping) or hasattr(reference, "most_rows"):
+    if isinstance(reference, str | Mapping | Rows):
         return reference
     return self._rows(reference)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core import kernels
-from tallybayes.core.batch import Array, Codes
+from tallybayes.core.batch import Array, Codes, Rows
 from tallybayes.core.listings import Listing, short
 from tallybayes.core.listings import as_html as listing_html
 from tallybayes.core.listings import as_text as listing_text
@@ -61,7 +61,7 @@ class Scorecard:
 
     def score(self, X: Any) -> Array:
         """Return the score of each row (n,), whole numbers where points are rounded."""
-        rows = X if hasattr(X, "most_rows") else rows_of(self.model, X)
+        rows = X if isinstance(X, Rows) else rows_of(self.model, X)
         total = np.full(rows.n_rows, self.base_points)
         for name, block in rows.rows(0, rows.n_rows).blocks.items():
             codes = block.x

@@ -91,7 +91,7 @@ def _importance(report: Content) -> str:
     top = max(each.high for each in found.columns)
     top = min(top, 2.0 * max(each.value for each in found.columns))  # one wide interval should not flatten all bars
     lines = [
-        f'<tr><th scope="row">{short_name(each.column, 48)}</th><td class="bar-cell">'
+        f'<tr><th scope="row">{short_name(each.column, 80)}</th><td class="bar-cell">'
         f'{importance(each, top)}</td><td class="n">{each.value:.2f}</td></tr>'
         for each in found.columns[:MOST_LISTED]
     ]
@@ -297,10 +297,11 @@ def _training_data(report: Content) -> str:
         columns.append((column.name, column.kind, column.reason, missing, shown))
     more = len(report.columns) - len(columns)
     note = f"<p>{plural(more, 'column')} more.</p>" if more > 0 else ""
+    head = ("column", "kind", "reason", "missing", "importance")
     settings = listing("settings", ("setting", "value"), list(report.settings.items()), numbers=0)
     return (
         f"<p>{plural(report.n_parameters, 'estimated parameter')}.</p><h3>Classes{tip('prior')}</h3>"
         f"{listing('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
-        f"{listing('columns', ('column', 'kind', 'reason', 'missing', 'importance'), columns, numbers=2)}{note}"
+        f"{listing('columns that were read', head, columns, numbers=2)}{note}"
         f"<details><summary>Settings</summary>{settings}</details>"
     )
