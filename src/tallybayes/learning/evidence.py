@@ -19,6 +19,7 @@ LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
 MOST_CELLS = 16_000_000  # of evidence, in float32
 MOST_SCORES = 600_000  # rows × classes that a few weights are learned from or judged on; of more rows, every so many
 SLICE = 1 << 17  # numbers worked on at a time
+ROWS_AT_ONCE = 1 << 14  # whose evidence is held for all classes
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ class HeldOut:
         """As many of the rows as it takes to compare models."""
         return self.take(slice(None, None, max(1, -(-len(self.codes) // COMPARED_ROWS))))
 
-    def joined(self, evidence: NDArray[np.float32]) -> HeldOut:
-        """The same rows with the evidence (n, K, Q) of more columns."""
-        terms = np.empty((*self.terms.shape[:2], self.n_terms + evidence.shape[2]), dtype=np.float32)
+    def joined(self, model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> HeldOut:
+        """The same rows with the evidence of the columns of another model."""
+        terms = np.empty((*self.terms.shape[:2], self.n_terms + len(used)), dtype=np.float32)
         terms[:, :, : self.n_terms] = self.terms
-        fitting.against_own(evidence, self.codes, terms, self.n_terms)
+        _write(model, sample, places, used, terms, self.n_terms)
         return replace(self, terms=terms)
 
     def against(self, weights: Array) -> Array:
@@ -109,18 +110,27 @@ def losses_of(against: Array) -> Array:
 def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]) -> HeldOut:
     """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
     assert sample.labels is not None
-    assert sample.labels.codes is not None
     prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
-    evidence = evidence_without(model, sample, places, used)
-    return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
+    nothing = np.empty((sample.n_rows, model.n_classes, 0), dtype=np.float32)
+    codes: Any = sample.labels.codes
+    return HeldOut.of(nothing, prior, codes, sample.labels.weight).joined(model, sample, places, used)
 
 
-def evidence_without(
-    model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]
-) -> NDArray[np.float32]:
-    """What columns say (n, K, P) of rows that are left out of what was learned."""
-    evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
-    rows = replace(sample, schema=model.schema, places=places).rows(0, sample.n_rows)
-    # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
-    model.left_out.each_column(rows, evidence, {p: place for place, p in enumerate(used)})
-    return evidence
+def _write(
+    model: Model,
+    sample: TableBatch,
+    places: Mapping[str, list[int]],
+    used: Sequence[int],
+    terms: NDArray[np.float32],
+    first: int,
+) -> None:
+    """Write the evidence of columns of rows that are left out of what was learned into terms, from ``first`` on."""
+    assert sample.labels is not None
+    assert sample.labels.codes is not None
+    batch, order = replace(sample, schema=model.schema, places=places), {p: place for place, p in enumerate(used)}
+    for at in range(0, sample.n_rows, ROWS_AT_ONCE):
+        some = slice(at, min(at + ROWS_AT_ONCE, sample.n_rows))
+        evidence = np.empty((some.stop - at, model.n_classes, len(used)), dtype=np.float32)
+        # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
+        model.left_out.each_column(batch.rows(at, some.stop), evidence, order)
+        fitting.against_own(evidence, sample.labels.codes[some], terms[some], first)

@@ -18,7 +18,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.families import Family, Pair
 from tallybayes.learning.columns import fine_edges_of
-from tallybayes.learning.evidence import HeldOut, evidence_without
+from tallybayes.learning.evidence import HeldOut
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.screening import (
@@ -64,7 +64,7 @@ def found_pairs(
     named = [pair_column(grid.parts[c.left], grid.parts[c.right], words) for c in found]
     columns = [with_reason(column, c.gain) for column, c in zip(named, found, strict=True)]
     pairs = Paired.counted(columns, [c.strength for c in found], batch, read.model, options.n_jobs)
-    return pairs, rows.joined(evidence_without(pairs.model, sample, pairs.places, range(len(found)))), parts
+    return pairs, rows.joined(pairs.model, sample, pairs.places, range(len(found))), parts
 
 
 # ---------------------------------------------------------------------------------------------- which pairs
