@@ -133,3 +133,19 @@ def test_a_column_of_which_nothing_was_ever_seen(tmp_path: Path, capsys: pytest.
     rows = csv(tmp_path / "rows.csv", "true", labels=False)
     assert main(["predict", str(tmp_path / "m"), str(rows), "-o", str(tmp_path / "out.csv")]) == 0
     assert capsys.readouterr().err.count("no value of column 'flag' was seen in training") == 1
+
+
+@pytest.mark.parametrize("learned", ["bool", "true", "TRUE"])
+def test_a_third_value_of_a_flag_does_not_hide_true_and_false(learned: str, tmp_path: Path) -> None:
+    """One typing error in an update must not make later rows unreadable, nor split true into two levels."""
+    model = NaiveBayes(classical=True).fit({"label": LABELS, **table(learned)}, target="label")
+    model.partial_fit({"label": ["p"], "flag": ["maybe"], "size": [1]})
+    levels = model.model_.schema.columns[0].levels
+    for spelled in SPELLED:
+        model.partial_fit({"label": LABELS, **table(spelled)})
+    model.save(tmp_path / "model.tally")
+    assert main(["update", str(tmp_path / "model.tally"), str(csv(tmp_path / "rows.csv", "True"))]) == 0
+    column = tallybayes.load(tmp_path / "model.tally").model_.schema.columns[0]
+    assert column.levels == levels
+    assert len(levels) == 3
+    assert right(model.predict(table("int"))) > 0.85

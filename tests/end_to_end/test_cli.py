@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes, storage
+from tallybayes.cli import refuse_overwriting
 from tallybayes.data.datasets import penguins
+from tallybayes.errors import SettingError
 from tests.end_to_end.test_demo import COMMAND, process, run, terminal
 
 
@@ -751,3 +754,40 @@ def test_explain_draws(home: Path) -> None:
     both = run("explain", *at(home, "birds.tally"), "island=Dream", "--plot", "--work")
     assert "factor" in both.stdout
     assert "log odds of" in both.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "given"),
+    [
+        ("ledger", "ledger", "shop.ledger"),
+        ("drift", "old", "shop.ledger@2026-03"),
+        ("drift", "new", "shop.ledger"),
+        ("ledger", "data", ["other.csv", "shop.ledger"]),
+        ("explain", "what", ["shop.ledger"]),
+        ("update", "data", "shop.ledger"),
+    ],
+)
+def test_no_output_replaces_what_is_read(
+    command: str, argument: str, given: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.ledger").touch()
+    with pytest.raises(SettingError, match="would be overwritten"):
+        refuse_overwriting(Namespace(command=command, output="./shop.ledger", **{argument: given}))
+
+
+def test_names_from_strangers_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e[/red]income"
+    rows = {evil: [1.0, 2.0, 7.0, 9.0] * 5, "town": [f"a{evil}", evil] * 10}
+    path = tmp_path / "model.tally"
+    NaiveBayes(classical=True).fit(rows, [evil, "no"] * 10).save(path)
+    pl.DataFrame(rows).write_csv(tmp_path / "rows.csv")
+    for arguments in (
+        ("show", str(path)),
+        ("explain", str(path), str(tmp_path / "rows.csv"), "--row", "1"),
+        ("predict", str(path), str(tmp_path / f"{evil[:4]}.csv")),
+    ):
+        found = run(*arguments)
+        said = found.stdout + found.stderr
+        assert not {*"\x1b\x07\x9b\u202e"} & {*said}, arguments
+        assert "[/red]income" in said or "[2J" in said

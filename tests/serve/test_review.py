@@ -36,6 +36,8 @@ def test_reason_codes(path, fitted):
     row = {name: values[0] for name, values in table.items()}
     one = client(path).post("/models/rows/predict", json={"row": row, "reasons": 2, "reference": row}).json()
     assert one["reasons"] == []
+    many = client(path).post("/models/rows/predict", json={"rows": [row] * 1000, "reasons": 10**15})
+    assert many.status_code == 200  # no more are made than there are columns
     for body in ({"reasons": 0}, {"reasons": "two"}, {"groups": {"a": ["x"]}}, {"reasons": 1, "groups": {"a": "x"}}):
         assert client(path).post("/models/rows/predict", json={"row": row, **body}).status_code == 422
 
@@ -63,3 +65,23 @@ def test_drift_of_what_was_served(path, fitted):
 def test_nothing_is_counted_unless_asked_for(path):
     api = client(path)
     assert api.get("/models/rows/drift").status_code == 404
+
+
+def test_what_rows_hold_does_not_fill_the_memory_of_the_service(path):
+    api = client(path, drift=True)
+    api.post("/models/rows/predict", json={"columns": {"x": [1.0, 2.0], "c": ["a", "b"]}})
+    for number in range(3):
+        levels = [f"{number} {i} {'y' * 45_000}" for i in range(100)]
+        assert api.post("/models/rows/predict", json={"columns": {"c": levels}}).status_code == 200
+    assert api.post("/models/rows/predict", json={"columns": {"c": [*map(str, range(11_000))]}}).status_code == 200
+    found = api.get("/models/rows/drift")
+    assert (found.json()["served"], found.json()["refused"]) == (2, 11_300)
+    assert len(found.content) < 100_000
+
+
+def test_labels_that_are_identifiers_are_not_learned(path):
+    api = client(path, learn=True, token="t")
+    body = {"columns": {"x": [0.0] * 200}, "labels": [f"id {i}" for i in range(200)]}
+    found = api.post("/models/rows/update", json=body, headers={"Authorization": "Bearer t"})
+    assert found.status_code == 422
+    assert "200 new classes" in found.json()["detail"]

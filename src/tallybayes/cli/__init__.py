@@ -7,10 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from tallybayes.cli.parser import MODULES, parser
-from tallybayes.cli.wording import in_options
+from tallybayes.cli.wording import in_options, shown
 from tallybayes.errors import SettingError, TallybayesError
+
+READ = ("data", "model", "ledger", "what", "old", "new")  # arguments that name files to read
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         expected = isinstance(error, (TallybayesError, OSError))
         if options.debug or not (expected or is_mail):  # a delivery would read the exit code of a traceback as ham
             raise
-        message = in_options(message_of(error), options)
+        message = shown(in_options(message_of(error), options))
         print(f"tallybayes: {'' if expected else f'{type(error).__name__}: '}{message}", file=sys.stderr)
         return 3 if is_mail else 1
     return code or 0
@@ -51,10 +54,16 @@ def refuse_overwriting(options: argparse.Namespace) -> None:
     out = getattr(options, "output", None)
     if out in (None, "-") or not os.path.isfile(out):
         return
-    read = ["data"] if options.command in ("update", "unlearn") else ["data", "model"]
-    for path in (getattr(options, name, None) for name in read):
-        if path is not None and os.path.isfile(path) and os.path.samefile(path, out):
+    changed = ["model"] if options.command in ("update", "unlearn") else []
+    for path in (path for name in READ if name not in changed for path in _paths(getattr(options, name, None))):
+        if os.path.isfile(path) and os.path.samefile(path, out):
             raise SettingError(f"{out} is read by this command and would be overwritten; give another file with -o")
+
+
+def _paths(given: Any) -> Sequence[str]:
+    """The paths of an argument, also of a slice of a ledger."""
+    paths = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    return [*paths, *(path.rpartition("@")[0] for path in paths if "@" in path)]
 
 
 def message_of(error: Exception) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tallybayes.cli.mail_common import config_of, database_of, given_thresholds, messages_of, note, thresholds_for
 from tallybayes.cli.mail_parser import COMMANDS
+from tallybayes.cli.wording import shown
 from tallybayes.errors import DataError, TallybayesError
 from tallybayes.mail.boxes import Loose, Place
 from tallybayes.mail.client import ask, is_trusted
@@ -52,7 +53,7 @@ def classify(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps({"message": str(message)} | verdict.as_dict(), ensure_ascii=False))
         else:
-            print(verdict if len(messages) == 1 else f"{message}: {verdict}")
+            print(shown(str(verdict) if len(messages) == 1 else f"{message}: {verdict}"))
     labels = {verdict.label for verdict in found}
     # Of several messages: whether there is spam, failing that whether one is unsure.
     return 0 if options.exit_zero else min((CODES[label] for label in labels), key=(0, 2, 1).index)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.cli.wording import shown
 from tallybayes.errors import DataError
 from tallybayes.mail.boxes import Loose, Place, places, split
 from tallybayes.mail.paths import default_path
@@ -73,10 +74,10 @@ def documents_of(messages: Sequence[Place | Loose], options: argparse.Namespace)
 
 def print_record(record: dict[str, Any], text: str, options: argparse.Namespace) -> None:
     """Print a record as JSON, or as text."""
-    print(json.dumps(record, indent=2, ensure_ascii=False) if options.json else text)
+    print(json.dumps(record, indent=2, ensure_ascii=False) if options.json else shown(text))
 
 
 def note(text: str, options: argparse.Namespace) -> None:
     """Print a note, unless the user wants none."""
     if not options.quiet:
-        print(f"note: {text}", file=sys.stderr)
+        print(f"note: {shown(text)}", file=sys.stderr)

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from tallybayes.cli.mail_common import config_of, database_of, note
+from tallybayes.cli.wording import shown
 from tallybayes.mail.paths import socket_path
 from tallybayes.mail.serve import listening
 
@@ -20,7 +21,7 @@ def serve(options: argparse.Namespace) -> None:
     path = options.socket or config.socket or socket_path(database)
 
     def log(text: str) -> None:
-        print(f"tallybayes: {text}", file=sys.stderr, flush=True)
+        print(f"tallybayes: {shown(text)}", file=sys.stderr, flush=True)
 
     with listening(database, path, options.socket_mode, log) as server:
 

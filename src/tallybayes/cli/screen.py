@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.segment import Segment
 
 import tallybayes.data.progress as data_progress
-from tallybayes.cli.wording import in_options
+from tallybayes.cli.wording import in_options, shown
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
-from tallybayes.data.files import COMPRESSED, File, open_file
+from tallybayes.data.files import File, open_file
+from tallybayes.data.paths import COMPRESSED
 from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch
@@ -30,7 +32,11 @@ from tallybayes.storage import Saved, read_all
 
 
 class Screen(Console):
-    """A console that leaves a closed pipe to the command line, where it is not an error."""
+    """A console that shows names as they are, and leaves a closed pipe to the command line, where it is no error."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        for part in super().render(renderable, options):
+            yield part if part.is_control else Segment(shown(part.text), part.style)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -59,7 +65,7 @@ def print_json(record: Any) -> None:
 def note(text: str, options: argparse.Namespace) -> None:
     """Print a note, not a result, to the standard error."""
     if not options.quiet:
-        print(text, file=sys.stderr)
+        print(shown(text), file=sys.stderr)
 
 
 def beside(options: argparse.Namespace) -> AbstractContextManager[Any]:

@@ -11,7 +11,20 @@ from typing import Any
 OTHERS = {"sample_weight": "weight", "y": "target"}  # parameters whose option has another name
 OF_TRAIN = ("classical", "kind", "drop", "family", "missing_values", "decimal", "dates", "encoding", "readable")
 ATTRIBUTES = {"schema_": "show"}  # what Python calls an attribute, and the command that prints it
+# Names and values may come from strangers: they must not steer a terminal, nor turn the order of what it shows.
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 VALUE = r"""\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]+|…"""
+
+
+def shown(text: str) -> str:
+    """A text without the characters that steer a terminal.
+
+    Examples
+    --------
+    >>> shown("in\\x1b[2Jcome")
+    'in[2Jcome'
+    """
+    return STEERING.sub("", text)
 
 
 def in_options(message: str, options: argparse.Namespace) -> str:

@@ -76,7 +76,7 @@ def _addresses(values: NDArray[Any]) -> NDArray[np.intp]:
 
 def encode(values: NDArray[Any], levels: Sequence[Level] | NDArray[Any]) -> NDArray[np.int32]:
     """Position of each value among the levels; `MISSING` for a missing value, `UNSEEN` for anything else."""
-    known = levels if isinstance(levels, np.ndarray) else np.asarray(levels, dtype=_dtype_for(values))
+    known = levels if isinstance(levels, np.ndarray) else _comparable(levels, values)
     if values.dtype.kind == "f" and known.dtype.kind in "biuf":
         return _encode_floats(values, known)
     offset = _offset(values)
@@ -186,9 +186,10 @@ def is_missing(value: Any) -> bool:
         return False
 
 
-def _dtype_for(values: NDArray[Any]) -> Any:
-    """Numbers are compared as numbers, everything else as objects."""
-    return None if values.dtype.kind in "biuf" else object
+def _comparable(levels: Sequence[Level], values: NDArray[Any]) -> NDArray[Any]:
+    """Levels to compare with values: numbers with numbers, everything else as objects; NumPy would make texts of 1."""
+    found = np.asarray(levels) if values.dtype.kind in "biuf" else None
+    return found if found is not None and found.dtype.kind in "biuf" else objects(levels)
 
 
 def _encode_floats(values: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int32]:

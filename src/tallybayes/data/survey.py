@@ -7,7 +7,7 @@ and the tally is the same figures put in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from tallybayes.core.summaries import Counts, Moments, Summary
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.dates import orders
 from tallybayes.data.inference import Profile
+from tallybayes.data.truths import known_level
 from tallybayes.data.values import Storage
 from tallybayes.errors import DataError
 
@@ -40,6 +41,14 @@ class Seen:
     counts: dict[Level, Array]  # (K,) rows of each level
     n_levels: int | None = None  # of a column that has too many to be counted: an identifier
 
+    def spelled(self, levels: Sequence[Level]) -> Seen:
+        """The same with true and false counted as a model knows them."""
+        counts: dict[Level, Array] = {}
+        for level, count in self.counts.items():
+            name = known_level(level, levels)
+            counts[name] = counts[name] + count if name in counts else count
+        return replace(self, counts=counts)
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -54,6 +63,10 @@ class Survey:
     def n_rows(self) -> int:
         """Rows that have a label."""
         return int(self.class_weight.sum())
+
+    def spelled(self, known: Mapping[str, Sequence[Level]]) -> Survey:
+        """The same with true and false counted as the levels that a model knows of some columns have them."""
+        return replace(self, columns={**self.columns, **{c: self.columns[c].spelled(known[c]) for c in known}})
 
 
 def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> None:

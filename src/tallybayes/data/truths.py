@@ -15,6 +15,7 @@ from tallybayes.data.values import Values
 
 WORDS = ({True: "true", False: "false"}, {True: "True", False: "False"}, {True: "TRUE", False: "FALSE"})
 DIGITS = {True: "1", False: "0"}
+MOST_LEVELS = 50  # of a column that may have true and false among them
 SQL_TYPES: dict[type, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN"}
 MEANING = {word: truth for words in (*WORDS, DIGITS) for truth, word in words.items()}
 
@@ -31,18 +32,25 @@ def truth(value: Any) -> bool | None:
 
 
 def spelling(levels: Sequence[Level] | None) -> Mapping[bool, Level]:
-    """How a column writes true and false; empty where it has other levels, or two for one of them.
+    """How a column writes true and false; empty where it does not, or has two levels for one of them.
 
     Examples
     --------
-    >>> spelling(("False", "True", None)), spelling(("no", "yes"))
-    ({False: 'False', True: 'True'}, {})
+    >>> spelling(("False", "True", None)), spelling(("no", "yes")), spelling((0, 1, 2))
+    ({False: 'False', True: 'True'}, {}, {})
+    >>> spelling((False, True, "unknown"))
+    {False: False, True: True}
     """
-    if levels is None or len(levels) > 3:
+    if levels is None or len(levels) > MOST_LEVELS:
         return {}
     known = [level for level in levels if level is not None]
-    found = {key: level for level in known if (key := truth(level)) is not None}
-    return found if len(found) == len(known) else {}
+    found = [level for level in known if truth(level) is not None]
+    if len(found) < len(known):  # beside other levels 0 and 1 are numbers
+        found = [level for level in found if isinstance(level, bool) or (isinstance(level, str) and level.isalpha())]
+        if len(found) != 2:
+            return {}
+    written = {key: level for level in found if (key := truth(level)) is not None}
+    return written if len(written) == len(found) else {}
 
 
 def known_level(value: Level, levels: Sequence[Level]) -> Level:
@@ -65,7 +73,7 @@ def by_meaning(codes: NDArray[np.int32], values: Values, first: int, levels: Seq
 def spelled_in_sql(name: str, levels: Sequence[Level] | None, storage: str) -> tuple[str, str] | None:
     """The column of a file with true and false written as the levels are, and its type; None if they are already."""
     written = spelling(levels)
-    kinds = {SQL_TYPES.get(type(level)) for level in written.values()}
+    kinds = {SQL_TYPES.get(type(level)) for level in levels or () if level is not None} if written else set()
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind is None or (storage != "text" and (kind != "BOOLEAN" or storage == "boolean")):
         return None

@@ -103,10 +103,11 @@ class ReasonPlan:
         return np.asarray(self.reference - margins(contributions, self.coefficients) @ self.shares)
 
     def ranked(self, losses: Array) -> NDArray[np.intp]:
-        """The names of the largest losses (n, most), the first of equal ones first; −1 where there are no more."""
+        """The names of the largest losses of each row, the first of equal ones first; −1 where none is left."""
         left, rows = losses.copy(), np.arange(len(losses))
-        found = np.full((len(losses), self.most), -1, dtype=np.intp)
-        for place in range(min(self.most, losses.shape[1])):
+        n = min(self.most, losses.shape[1])
+        found = np.full((len(losses), n), -1, dtype=np.intp)
+        for place in range(n):
             top = left.max(axis=1)
             best = (left >= (top - LEAST)[:, None]).argmax(axis=1)
             found[:, place] = np.where(top > LEAST, best, -1)
@@ -253,7 +254,7 @@ def _reference(model: Model, coefficients: Array, reference: Any) -> Array:
     """The part of each column in the margin of the reference (D,)."""
     if not isinstance(reference, str):
         single = isinstance(reference, Mapping) and not any(_is_list(value) for value in reference.values())
-        if not hasattr(reference, "most_rows"):
+        if not isinstance(reference, Rows):
             reference = rows_of(model, [reference] if single else reference)
         if not reference.n_rows:
             raise DataError("the reference has no row")

@@ -32,7 +32,6 @@ from tallybayes.core.settings import WordWeights
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable
 from tallybayes.data.tables import TableBatch
-from tallybayes.errors import SettingError
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
 from tallybayes.learning.stacking import losses
@@ -284,8 +283,6 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     belongs to them is then near in memory, which is most of the time.
     """
     family: Any = model.settings.families[block]
-    if not hasattr(family, "by_rivals"):
-        raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
     given, summary = model.settings.weights, model.words.summary(block)
     assert given is not None
     assert batch.labels is not None

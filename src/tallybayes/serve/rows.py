@@ -18,6 +18,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.errors import DataError
 
 NOTHING = ""  # stands for the columns of rows without any
+MOST_NEW_CLASSES = 100  # that one request may add: more are identifiers, and every class costs every prediction
 CELLS = (str, int, float, bool, type(None))
 FORMS = "the body must be {'row': {column: value}}, {'rows': [{…}, …]} or {'columns': {column: [value, …]}}"
 
@@ -137,7 +138,13 @@ def labelled_of(
     table, schema = known(model, table), model.schema
     values = objects(labels)
     if new_classes:
-        schema = Schema(schema.columns, tuple(united(schema.classes, tuple(distinct(values).tolist()))))
+        found = distinct(values)
+        if (n_new := len({*found.tolist()} - {*schema.classes})) > MOST_NEW_CLASSES:
+            raise DataError(
+                f"the labels have {n_new:,} new classes, more than a service adds at once "
+                f"({MOST_NEW_CLASSES}); if they are labels, learn them with 'tallybayes update'"
+            )
+        schema = Schema(schema.columns, tuple(united(schema.classes, tuple(found.tolist()))))
     if new_levels:  # also to unlearn: rows with an unseen level were never learned; the tally refuses them
         schema = Schema(grown(schema.columns, table), schema.classes)
     codes = encode_labels(values, objects(schema.classes))

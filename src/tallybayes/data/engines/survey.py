@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -16,21 +15,11 @@ from tallybayes.data.engines.sums import centred, level_sums, sums_of
 from tallybayes.data.engines.table import Lazy
 from tallybayes.data.files import FIRST
 from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
-from tallybayes.data.truths import known_level
 from tallybayes.errors import DataError
 
 
-def survey_lazy(
-    lazy: Lazy,
-    target: str,
-    modes: Mapping[str, Mode],
-    unlabelled: str = "error",
-    known: Mapping[str, Sequence[Level]] | None = None,
-) -> Survey:
-    """Count the rows of a table by class; each row once, whatever its weight.
-
-    True and false are counted as the levels that a model knows of a column have them.
-    """
+def survey_lazy(lazy: Lazy, target: str, modes: Mapping[str, Mode], unlabelled: str = "error") -> Survey:
+    """Count the rows of a table by class; each row once, whatever its weight."""
     if lazy.storage(target) in ("date", "other"):
         raise DataError(f"the target {target!r} of {lazy.name} holds {lazy.types[target]}, which cannot be a label")
     numbers = [name for name, mode in modes.items() if mode == "numbers" or _counts_truth(lazy, name, mode)]
@@ -53,8 +42,6 @@ def survey_lazy(
         seen[name] = _of_truth(one) if _counts_truth(lazy, name, modes[name]) else one
     for name, rows in level_sums(lazy, levels, target).items():
         seen[name] = _of_levels(lazy, name, rows, classes)
-    for name, given in (known or {}).items():
-        seen[name] = _spelled(seen[name], given)
     return Survey(classes, np.array(list(class_weight.values())), {name: seen[name] for name in modes}, unknown)
 
 
@@ -99,14 +86,6 @@ def _of_truth(one: Seen) -> Seen:
     true = np.rint(one.mean * one.weight)
     counts: dict[Level, Array] = {False: one.weight - true, True: true}
     return Seen(one.weight, one.mean * 0.0, one.m2 * 0.0, 0.0, 0.0, {k: v for k, v in counts.items() if v.any()})
-
-
-def _spelled(one: Seen, levels: Sequence[Level]) -> Seen:
-    counts: dict[Level, Array] = {}
-    for level, count in one.counts.items():
-        name = known_level(level, levels)
-        counts[name] = counts[name] + count if name in counts else count
-    return replace(one, counts=counts)
 
 
 def _of_levels(lazy: Lazy, name: str, rows: Sequence[tuple[Any, ...]], classes: tuple[Level, ...]) -> Seen:
