@@ -83,7 +83,7 @@ void bind_word_weights(nb::module_& m) {
         const auto x = text_rows(start, word, amount, length, rows(have));
         require(rows(base) == n && cols(base) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
         require(rows(factor) == rows(have) && rows(slope) == rows(have) && rows(curvature) == rows(have), "slopes do not fit the words");
-        tb::WordScratch scratch(x, n, k, 1);
+        tb::WordScratch scratch(x, n, k, 2);
         return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slope.data(), curvature.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
        "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slope"_a.noconvert(), "curvature"_a.noconvert(), Release());

@@ -81,7 +81,7 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
                              const float* factor, Index first, Index last, WordScratch& s, double* slope, double* curvature) {
     double loss = 0.0;
     const Index n_classes = t.n_classes;
-    float *TB_RESTRICT p = s.sum.data(), *TB_RESTRICT mean = s.factors.data(), *TB_RESTRICT square = s.by.data();
+    float *TB_RESTRICT p = s.sum.data(), *TB_RESTRICT mean = s.factors.data(), *TB_RESTRICT square = mean + s.by.size();
     for (Index i = first; i < last; ++i) {
         const double w = labels.weight[i];
         const Index own = labels.codes[i], length = x.start[i + 1] - x.start[i];
