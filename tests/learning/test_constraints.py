@@ -91,6 +91,12 @@ def test_few_bins_are_few_large_and_turn_once(cells, most):
         assert (np.diff(turns[turns != 0]) != 0).sum() <= 1
 
 
+def test_a_bin_of_a_large_table_may_be_a_small_share_of_it():
+    count = np.array([[90_000.0, 10_000.0], [300.0, 900.0], [30.0, 90.0]])
+    assert few_groups(count, 6).tolist() == [0, 1, 1]
+    assert few_groups(count / 100, 6).tolist() == [0, 0, 0]
+
+
 def test_a_readable_model_is_tables_of_few_lines_and_nothing_else():
     table, labels = mixed_table(500, 3, n_classes=3)
     model = NaiveBayes(readable=True, drop=["visits"]).fit(table, labels)

@@ -3,8 +3,9 @@
 First, where there are two classes, neighbours are pooled until the share of the second class rises, falls, or turns
 once (pool adjacent violators, Ayer et al. 1955), whichever has the best likelihood less half a nat a bin.
 Then Σ_i Σ_k n_ik log(n_ik / n_i) is made largest over all partitions of what is left into at most so many bins, each
-with at least a twentieth of the rows: exactly, by dynamic programming. The MODL criterion wants more proof of every
-edge; what it would merge on a thousand rows, a card of a few lines should show.
+with at least a twentieth of the rows, or 250 where that is fewer: exactly, by dynamic programming. The MODL criterion
+wants more proof of every edge; what it would merge on a thousand rows, a card of a few lines should show. In a large
+table the few rows that a column says anything of, such as those with a capital gain, are enough for their own lines.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 
-EVEN = 40  # groups of about the same weight that edges are chosen from
-SMALLEST = 0.05  # share of the rows that a bin has at least
+EVEN = 100  # groups of about the same weight that edges are chosen from
+SMALLEST = 0.05  # share of the rows that a bin has at least …
+ENOUGH = 250.0  # … or so many rows
 COST = 0.5  # nats for every bin of a shape
 
 
@@ -91,7 +93,7 @@ def _value(block: tuple[float, float, int]) -> float:
 
 def _best_ends(below: Array, most: int) -> NDArray[np.int64]:
     """Where bins begin but the first, from the counts below every possible edge (G + 1, K)."""
-    n, least = len(below) - 1, SMALLEST * float(below[-1].sum())
+    n, least = len(below) - 1, min(SMALLEST * float(below[-1].sum()), ENOUGH)
     cells = below[None, :, :] - below[:, None, :]  # (from, to, K)
     total = cells.sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
