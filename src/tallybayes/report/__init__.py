@@ -31,6 +31,7 @@ from tallybayes.report.page import Report
 __all__ = ["Report", "make", "write"]
 
 MOST_BYTES = 6_000_000  # of parameters in a page that still opens at once
+ROOMY = 1_000_000  # up to which all their digits are kept
 MOST_ROWS = 50_000  # that the model is evaluated on
 
 
@@ -144,15 +145,13 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
         return None, None
     record = parts.as_dict()
     record["terms"] = [_compact(term) for term in record["terms"]]
+    if len(json.dumps(record)) > ROOMY:
+        record["terms"] = [_rounded(term) for term in record["terms"]]
     return (None, None) if len(json.dumps(record)) > MOST_BYTES else (record, parts)
 
 
 def _compact(term: dict[str, Any]) -> dict[str, Any]:
-    """Ten digits of a score are more than the page shows; words with the same slopes, as most rare ones, share a row.
-
-    A page of 26 classes is half as large for the first, one of texts a third for the second.
-    """
-    term = {key: _rounded(value) if key in ("scores", "slopes") else value for key, value in term.items()}
+    """Words with the same slopes, as nearly all rare ones have, share a row: the page is a third as large."""
     if "slopes" not in term:
         return term
     rows: dict[tuple[Any, ...], int] = {}
@@ -160,11 +159,15 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
 
 
-def _rounded(scores: Any) -> Any:
-    """Numbers with ten digits, in lists as deep as they come; what is no number is infinite and stays."""
+def _rounded(term: dict[str, Any]) -> dict[str, Any]:
+    """Eight digits of the scores of cells, more than the page shows: with 26 classes it is two thirds as large."""
+    return {**term, "scores": _short(term["scores"])} if "scores" in term else term
+
+
+def _short(scores: Any) -> Any:
     if isinstance(scores, list):
-        return [_rounded(each) for each in scores]
-    return float(f"{scores:.10g}") if isinstance(scores, float) else scores
+        return [_short(each) for each in scores]
+    return float(f"{scores:.8g}") if isinstance(scores, float) else scores
 
 
 def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:

@@ -297,10 +297,11 @@ def _training_data(report: Content) -> str:
         columns.append((column.name, column.kind, column.reason, missing, shown))
     more = len(report.columns) - len(columns)
     note = f"<p>{plural(more, 'column')} more.</p>" if more > 0 else ""
+    head = ("column", "kind", "reason", "missing", "importance")
     settings = listing("settings", ("setting", "value"), list(report.settings.items()), numbers=0)
     return (
         f"<p>{plural(report.n_parameters, 'estimated parameter')}.</p><h3>Classes{tip('prior')}</h3>"
         f"{listing('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
-        f"{listing('columns', ('column', 'kind', 'reason', 'missing', 'importance'), columns, numbers=2)}{note}"
+        f"{listing('columns that were read', head, columns, numbers=2)}{note}"
         f"<details><summary>Settings</summary>{settings}</details>"
     )

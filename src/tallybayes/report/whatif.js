@@ -288,7 +288,7 @@
 
     // What the row in the form has more or less evidence for than the kept one, value by value.
     function showDifferences(now, before, largest) {
-      const text = (of, name) => (of.has(name) && byName.has(name) ? byName.get(name).spell(of.get(name)) : "missing");
+      const text = (of, name) => (of.has(name) && byName.has(name) ? short(byName.get(name).spell(of.get(name)), 30) : "missing");
       const names = new Set([...now.keys(), ...before.keys()]);
       const found = [...names].map((name) => {
         const columns = JSON.parse(name);
@@ -310,6 +310,8 @@
     byId("keep").addEventListener("click", () => keep(true));
     byId("unkeep").addEventListener("click", () => keep(false));
 
+    const short = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
     const together = (columns) =>
       columns.length > 2 ? `${columns[0]}, ${columns[1]} and ${columns.length - 2} more together` : columns.join(" together with ");
 
@@ -320,8 +322,7 @@
       return columns.map((name) => {
         const value = state.get(name);
         if (value === undefined) return `${name} missing`;
-        const text = byName.get(name).spell(value);
-        return `${name} = ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+        return `${name} = ${short(byName.get(name).spell(value), 60)}`;
       }).join(", ");
     }
 
