@@ -218,13 +218,17 @@ def _corrected(
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, folds.batch, options, whole.losses_alone)
-    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
-    if columns is None and not all(pairs):
+    ladders = (*folds.ladders, whole)
+    every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
+    cells = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
+    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
+    if None in cells.values() and not all(pairs):
         return model, stack.scores
 
     def regression(number: int) -> Regression:
-        return Regression(_joined(columns, pairs[number], folds.batch), stack.scores, labels).bounded()
+        return Regression(
+            _joined(cells[ladders[number].informative], pairs[number], folds.batch), stack.scores, labels
+        ).bounded()
 
     scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
