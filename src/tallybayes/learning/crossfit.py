@@ -257,9 +257,10 @@ def _interactions(
     options: Options,
 ) -> list[list[Column]]:
     """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
-    if options.given_pairs is not None or not options.most_pairs:
+    most = options.pairs_for(len(whole.names))
+    if options.given_pairs is not None or most <= len(pairs[-1]):  # there is no room for more
         return [[] for _ in pairs]
-    words, most = joining_words(whole.read.model.schema.names), options.pairs_for(len(whole.names))
+    words = joining_words(whole.read.model.schema.names)
     found = []
     for number, ladder in enumerate((*folds.ladders, whole)):
         rows = regression(number).without(folds.fold == number)
