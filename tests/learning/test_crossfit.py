@@ -135,3 +135,12 @@ def test_of_many_rows_times_classes_some_are_judged_and_all_are_learned(monkeypa
     assert bounded.evaluation_.n_rows == 100
     assert bounded.model_.tally.class_weight.sum() == 600
     assert (bounded.predict(X) == whole.predict(X)).mean() > 0.9
+
+
+def test_of_many_columns_those_that_are_corrected_are_chosen_without_the_fold(monkeypatch):
+    """Columns that were chosen by all labels predict noise on held-out rows, too."""
+    monkeypatch.setattr("tallybayes.learning.ladder.MOST_CORRECTED", 60)
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(100, 200)), rng.permutation(np.arange(100) % 2)
+    itself = NaiveBayes(max_pairs=0, n_jobs=1).fit(X, y).evaluation_.log_loss
+    assert itself.high > np.log(2) > itself.low

@@ -218,13 +218,17 @@ def _corrected(
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, folds.batch, options, whole.losses_alone)
-    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
-    if columns is None and not all(pairs):
+    ladders = (*folds.ladders, whole)
+    every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
+    cells = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
+    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
+    if None in cells.values() and not all(pairs):
         return model, stack.scores
 
     def regression(number: int) -> Regression:
-        return Regression(_joined(columns, pairs[number], folds.batch), stack.scores, labels).bounded()
+        return Regression(
+            _joined(cells[ladders[number].informative], pairs[number], folds.batch), stack.scores, labels
+        ).bounded()
 
     scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
@@ -253,9 +257,10 @@ def _interactions(
     options: Options,
 ) -> list[list[Column]]:
     """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
-    if options.given_pairs is not None or not options.most_pairs:
+    most = options.pairs_for(len(whole.names))
+    if options.given_pairs is not None or most <= len(pairs[-1]):  # there is no room for more
         return [[] for _ in pairs]
-    words, most = joining_words(whole.read.model.schema.names), options.pairs_for(len(whole.names))
+    words = joining_words(whole.read.model.schema.names)
     found = []
     for number, ladder in enumerate((*folds.ladders, whole)):
         rows = regression(number).without(folds.fold == number)

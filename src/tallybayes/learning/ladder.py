@@ -31,6 +31,7 @@ from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
 
 TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
 MOST_NUMBERS = 64  # that are read together, the most informative ones
+MOST_CORRECTED = 256  # columns, the most informative ones
 NEAR_ZERO = 1e-3  # a smaller weight is none
 
 
@@ -48,15 +49,12 @@ class Ladder:
     pairs: Paired | None = None
     block: Model | None = None  # of the numbers together, and nothing else
     parts: Sequence[Column] = ()  # the columns that may be paired, as they are
+    informative: frozenset[str] | None = None  # the columns that may be corrected, where there are too many for all
     corrected: frozenset[str] = frozenset()  # pairs that stay without a weight, for the sake of their corrections
 
     def judged(self) -> Ladder:
         """The same for other rows: without the evidence that its weights were learned from, which is large."""
         return replace(self, rows=self.rows.take(slice(0, 0)))
-
-    def losses_alone(self) -> dict[str, float]:
-        """The loss of each column by itself, by name."""
-        return dict(zip(self.names, self.rows.single_losses().tolist(), strict=False))  # without those of the pairs
 
     @cached_property
     def rungs(self) -> tuple[Model, ...]:
@@ -168,8 +166,11 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     shifts = np.zeros((2, len(names), len(prior)))
     if fixed is None:
         shifts = np.stack([centred(rows, w[: len(ones)], prior) for w in (alone, both)])
+    informative = _most_informative(rows, names) if len(names) > MOST_CORRECTED else None
     block = _block(read, batch, rows, names, options)
-    return Ladder(read, names, sample.n_rows, joint, pull, np.stack((alone, both)), shifts, pairs, block, parts)
+    return Ladder(
+        read, names, sample.n_rows, joint, pull, np.stack((alone, both)), shifts, pairs, block, parts, informative
+    )
 
 
 def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
@@ -180,6 +181,12 @@ def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:
     used = [p for name, b in blocks for p in (b.columns[:1] if families[name].is_document else b.columns)]
     used.sort()  # in the order of the table, whatever their families are
     return used, [columns[p].name for p in used], [columns[p].name for p in used if columns[p].is_text]
+
+
+def _most_informative(rows: HeldOut, names: Sequence[str]) -> frozenset[str]:
+    """Of many columns those that say most by themselves of these rows: other rows have no part in it."""
+    best = np.argsort(rows.single_losses(), kind="stable")[:MOST_CORRECTED]
+    return frozenset(names[i] for i in best.tolist())
 
 
 def _cleared(weights: Array) -> Array:
