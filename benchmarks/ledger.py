@@ -225,11 +225,11 @@ def safety(bench: Bench) -> Iterator[Row]:
 
     n = 10 if bench.quick else 200
     folder = Path(tempfile.mkdtemp(dir=FOLDER))
-    sure, lost, broken = kills(folder, n)
+    sure, lost, broken = kills(folder / "kills.ledger", n)
     note = f"{sure:,} batches acknowledged"
     yield limit(f"{n} kills while appending: acknowledged batches lost", None, lost, 0, "messages", note)
     yield limit(f"{n} kills while appending: broken files", None, broken, 0, "messages")
-    told, missing = writers(folder, 8, 10 if bench.quick else 200)
+    told, missing = writers(folder / "writers.ledger", 8, 10 if bench.quick else 200)
     yield limit("8 writers at once: batches lost", None, missing, 0, "messages", f"{told:,} acknowledged")
 
 

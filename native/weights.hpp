@@ -219,11 +219,31 @@ class Newton {
             narrow_[t] = static_cast<float>(at[t]);
             loss += pull_ * (at[t] - how_.centre[t]) * (at[t] - how_.centre[t]);
         }
+        if (x_.rivals == 1) return loss + two_classes(posterior);
         for (Index i = 0; i < x_.n; i += stride_) {
             if (x_.weight[i] == 0.0) continue;
             for (Index r = 0; r < x_.rivals; ++r) odds_[r] = dot(x_.row(i) + r * x_.n_terms, narrow_.data(), x_.n_terms);
             loss += x_.weight[i] * loss_of_odds(odds_.data(), x_.rivals);
             for (Index r = 0; r < x_.rivals; ++r) posterior[i * x_.rivals + r] = static_cast<float>(odds_[r]);
+        }
+        return loss;
+    }
+
+    // The same of two classes, whose exponentials and logarithms are worked out for several rows at once.
+    TB_INLINE double two_classes(float* posterior) {
+        double odds[kBand], weight[kBand], loss = 0.0;
+        Index row[kBand];
+        for (Index i = 0; i < x_.n;) {
+            Index m = 0;
+            for (; i < x_.n && m < kBand; i += stride_)
+                if (x_.weight[i] != 0.0) row[m] = i, weight[m] = x_.weight[i], odds[m++] = dot(x_.row(i), narrow_.data(), x_.n_terms);
+            TB_SIMD(reduction(+ : loss))
+            for (Index h = 0; h < m; ++h) {
+                const double top = odds[h] > 0.0 ? odds[h] : 0.0, own = exp_of(-top), other = exp_of(odds[h] - top);
+                loss += weight[h] * (top + log_of(own + other));
+                odds[h] = other / (own + other);
+            }
+            for (Index h = 0; h < m; ++h) posterior[row[h]] = static_cast<float>(odds[h]);
         }
         return loss;
     }

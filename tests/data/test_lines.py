@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,17 @@ def test_rows_without_a_header(tmp_path: Path) -> None:
     path.write_text(ROWS)
     with pytest.raises(DataError, match="It needs a header"):
         open_source(path, "y")
+
+
+def test_a_line_without_an_end_is_not_held_whole(tmp_path: Path) -> None:
+    """A few kilobytes can unpack to a line of gigabytes."""
+    path = tmp_path / "rows.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"x,y\n")
+        for _ in range(50):
+            file.write(b"A" * 1_000_000)
+    tracemalloc.start()
+    assert misfit(str(path), ",") is None
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 30_000_000

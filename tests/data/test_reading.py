@@ -376,3 +376,17 @@ def test_nanoseconds_with_a_zone_are_read_from_parquet(tmp_path: Path) -> None:
     for table in (str(tmp_path / "rows.parquet"), duckdb.sql(f"SELECT * FROM '{tmp_path / 'rows.parquet'}'")):
         found = NaiveBayes(classical=True).fit(table, target="y").predict_proba(frame)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_milliseconds_since_1970_are_recognised() -> None:
+    seconds = [1_700_000_000 + 40_000 * i for i in range(40)]
+    label = ["p", "q"] * 20
+    tables = [{"t": seconds, "y": label}, {"t": [1000 * s for s in seconds], "y": label}]
+    models = [fitted(table, classical=True, kind={"t": "epoch"}) for table in tables]
+    assert "as milliseconds since 1970" in str(models[1].schema_)
+    expected = models[0].predict_proba({"t": seconds})
+    np.testing.assert_allclose(models[1].predict_proba(tables[1]), expected, rtol=0, atol=1e-9)
+    scope: dict[str, Any] = {}
+    exec(models[1].to_python(), scope)
+    found = [list(scope["predict_proba"]({"t": t}).values()) for t in tables[1]["t"]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

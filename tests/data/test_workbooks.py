@@ -58,7 +58,7 @@ def test_a_cell_far_away_does_not_end_the_process(tmp_path: Path) -> None:
 
 def test_a_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tallybayes.data.workbooks.MOST_BYTES", 15_000_000)
-    with pytest.raises(DataError, match=r"would be 0\.0 GB"):
+    with pytest.raises(DataError, match="would be 0"):
         open_file(str(book(tmp_path / "a.xlsx", row(1, A="town"), padding=2)))
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from tallybayes.errors import SchemaError
 
 Part = Literal["year", "month", "day", "weekday", "hour", "minutes", "days", "µs"]
-Order = Literal["", "ymd", "dmy", "mdy", "hms", "epoch"]
+Order = Literal["", "ymd", "dmy", "mdy", "hms", "epoch", "epoch_ms"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -23,6 +23,7 @@ LEVELS: dict[str, tuple[Hashable, ...]] = {  # of the parts that are categories;
     "hour": tuple(range(24)),
 }
 CYCLIC = ("month", "weekday", "hour")
+EPOCHS = {"epoch": 1_000_000.0, "epoch_ms": 1_000.0}  # microseconds of a unit
 DAY, MINUTE = 86_400_000_000, 60_000_000  # microseconds
 
 
@@ -52,9 +53,9 @@ class DatePart:
     ----------
     part : {"year", "month", "day", "weekday", "hour", "minutes", "days"}
         Which; "minutes" are those since midnight, "days" is the time since ``low``, in days.
-    order : {"", "ymd", "dmy", "mdy", "hms", "epoch"}
+    order : {"", "ymd", "dmy", "mdy", "hms", "epoch", "epoch_ms"}
         How a text is written; empty for dates that are stored as such, "hms" for times of a day, "epoch" for seconds
-        since 1970.
+        since 1970, "epoch_ms" for milliseconds.
     low, high : float, optional
         The range that was learned, of years and of days since 1970: what is beyond counts as its end, since nothing is
         known of other times.

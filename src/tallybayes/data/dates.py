@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.readings import DAY, MINUTE, MONTHS, WEEKDAYS, DatePart, Order
+from tallybayes.core.readings import DAY, EPOCHS, MINUTE, MONTHS, WEEKDAYS, DatePart, Order
 from tallybayes.data.labels import is_missing
 from tallybayes.data.sql import literal, quoted
 from tallybayes.data.values import ArrayValues, Values
@@ -40,8 +40,8 @@ def micros(text: str, order: Order) -> float:
     >>> micros("1970-01-01T02:30:00+02:00", "ymd")
     1800000000.0
     """
-    if order == "epoch":
-        return float(text) * 1e6
+    if order in EPOCHS:
+        return float(text) * EPOCHS[order]
     found = (_TIME if order == "hms" else _DATE).match(text)
     if found is None:
         return float("nan")
@@ -87,14 +87,14 @@ def _offset(zone: str | None) -> int:
 def orders(values: Iterable[str], given: Order | None = None) -> list[Order]:
     """The orders of day, month and year in which most of some texts are dates; two where none of them decides.
 
-    Dots are European. ``given`` decides between "dmy" and "mdy".
+    Dots are European, if that is possible. ``given`` decides between "dmy" and "mdy", unless the dates contradict it.
 
     Examples
     --------
     >>> orders(["01/02/2013", "25/02/2013"]), orders(["01/02/2013", "02/02/2013"]), orders(["01.02.2013"])
     (['dmy'], ['dmy', 'mdy'], ['dmy'])
-    >>> orders(["7.8/10", "3.5/10"])
-    []
+    >>> orders(["7.8/10", "3.5/10"]), orders(["01/02/2013"], "mdy"), orders(["25/02/2013"], "mdy")
+    ([], ['mdy'], ['dmy'])
     """
     texts = list(values)
     if not texts:
@@ -106,10 +106,12 @@ def orders(values: Iterable[str], given: Order | None = None) -> list[Order]:
         return []
     if sum(len(found[1]) == 4 for found in matched) > len(matched) / 2:
         return ["ymd"]
-    both: list[Order] = ["dmy"] if all("." in found[0][:4] for found in matched) else ["dmy", "mdy"]
-    both = [order for order in both if given is None or order == given] or [given or "dmy"]
+    both: list[Order] = ["dmy", "mdy"]
     wrong = {order: sum(np.isnan(micros(found[0], order)) for found in matched) for order in both}
-    return [order for order in both if wrong[order] == min(wrong.values()) and wrong[order] < len(matched)]
+    if given in both and 5 * wrong[given] <= len(matched):
+        return [given]
+    best = [order for order in both if wrong[order] == min(wrong.values()) and wrong[order] < len(matched)]
+    return ["dmy"] if "dmy" in best and all("." in found[0][:4] for found in matched) else best
 
 
 def _is_one_mark(found: re.Match[str]) -> bool:
@@ -203,8 +205,8 @@ _DAY_SQL = (
 
 def micros_sql(column: str, order: Order) -> str:
     """Microseconds since 1970 as a DOUBLE, in DuckDB; NULL where a text is no date."""
-    if order == "epoch":
-        return f"({column}::DOUBLE * 1e6)"
+    if order in EPOCHS:
+        return f"({column}::DOUBLE * {EPOCHS[order]})"
     if order == "":
         return f"epoch_us({column})::DOUBLE"
     column = f"{column}::VARCHAR"  # which a time of a day may be stored as, and be written here

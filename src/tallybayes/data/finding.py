@@ -136,10 +136,13 @@ def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess |
     if kind is None and name in given.family:
         return _Guess(name, missing) if missing else None
     if kind == "epoch" and values.storage in ("integer", "number", "empty"):
-        return _Guess(name, missing, orders=("epoch",))
+        return _Guess(name, missing, orders=("epoch", "epoch_ms"))
     if kind in ("date", "epoch") and values.storage not in ("text", "date"):
-        what = "use kind 'epoch' if these are seconds since 1970" if kind == "date" else "they must be numbers"
-        raise DataError(f"column {name!r} holds {values.storage}, which are no dates; {what}")
+        if values.storage in ("integer", "number"):
+            what = f"numbers, which are no dates; if they are seconds since 1970, pass kind={{{name!r}: 'epoch'}}"
+        else:
+            what = f"{values.storage}, which is no {'date' if kind == 'date' else 'number of seconds since 1970'}"
+        raise DataError(f"column {name!r} holds {what}")
     if values.storage == "date":
         order = _stored_order(values) if kind in (None, "date") else None
         return None if order is None else _Guess(name, missing, orders=(order,))
@@ -261,7 +264,7 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
         if found.n_present and guess.orders == ("",):
             raise DataError(f"column {guess.name!r} holds dates outside the calendar")
         return [], ""
-    if len(left) > 1:
+    if len(left) > 1 and left[0] != "epoch":  # what can be seconds is no milliseconds
         raise DataError(
             f"column {guess.name!r} holds dates in which the day may come first or the month; say which, with "
             f"dates='dmy' or dates='mdy', or leave it out with drop=[{guess.name!r}]"
@@ -274,7 +277,8 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
         return [DatePart("hour", order), DatePart("minutes", order)], f"times of a day; as hour, minutes{note}"
     parts = _varying(found, order) if whole else [DatePart(part, order) for part in _ALL]
     shown = ", ".join(part.part for part in parts)
-    written = {"dmy": ", day first", "mdy": ", month first", "epoch": ", as seconds since 1970"}.get(order, "")
+    written = {"dmy": ", day first", "mdy": ", month first"}.get(order, "")
+    written = {"epoch": ", as seconds since 1970", "epoch_ms": ", as milliseconds since 1970"}.get(order, written)
     if guess.replaced:
         parts, written = [replace(part, replaced=guess.replaced) for part in parts], ", with the names of months"
     what = "dates and times" if found.has_clock else "dates"

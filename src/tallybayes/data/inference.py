@@ -17,6 +17,7 @@ from tallybayes.families import FAMILIES
 IN_UNSPACED = re.compile(f"[{UNSPACED}]")
 FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
 FEWEST_ROWS = 100  # beyond which values that are nearly all different are no levels
+GIVEN = ("numeric", "category", "boolean", "count", "text", "tags", "date", "epoch", "ignored")  # kinds to choose
 SAMPLED = 1000  # values whose words are counted
 
 
@@ -154,7 +155,9 @@ def as_given(profile: Profile, kind: Kind) -> Column:
     """Return the column of a kind that the user has chosen."""
     name = profile.name
     if kind not in get_args(Kind):
-        raise SettingError(f"kind of column {name!r} must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+        raise SettingError(
+            f"kind of column {name!r} must be one of {', '.join(GIVEN)}, or levels in order, not {kind!r}"
+        )
     if kind == "ignored":
         return Column(name, "ignored", reason="as given")
     if kind == "date":

@@ -38,7 +38,7 @@ def misfit(path: str, separator: str) -> str | None:
     if path.lower().endswith((".zst", ".zstd")):
         return None
     with _opened(path) as lines:
-        rows = csv.reader(lines, delimiter=separator)
+        rows = csv.reader(iter(lambda: lines.readline(LONGEST), ""), delimiter=separator)  # no line is held whole
         wanted = 0
         try:
             for number, row in enumerate(rows):

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.columns import split_target
+from tallybayes.data.engine_scans import EngineSource
 from tallybayes.data.engines import Lazy, is_lazy
 from tallybayes.data.files import is_file, open_file
 from tallybayes.data.frames import Table, read_table
 from tallybayes.data.progress import Progress
-from tallybayes.data.scans import EngineSource, FileSource, Scan
+from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.sources import MatrixSource, Source, TableSource
 from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled
 from tallybayes.errors import DataError, SettingError

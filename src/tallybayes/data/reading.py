@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.core.readings import DAY, Reading
+from tallybayes.core.readings import DAY, EPOCHS, Reading
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import micros, micros_of, part_sql, part_values
 from tallybayes.data.frames import Table
@@ -78,8 +78,8 @@ def _micros(values: Values, reading: Reading) -> Any:
         return micros_of(values)
     if values.storage == "empty":
         return np.full(len(values), np.nan)
-    if order == "epoch" and values.storage != "text":
-        return np.asarray(_masked(values, reading.missing).numbers(0, len(values)), dtype=np.float64) * 1e6
+    if order in EPOCHS and values.storage != "text":
+        return np.asarray(_masked(values, reading.missing).numbers(0, len(values)), dtype=np.float64) * EPOCHS[order]
     if values.storage == "text":
         replaced = reading.date.replaced
         return _looked_up(values, reading, lambda text: micros(replace_in(text, replaced), order or "ymd"), "date")

@@ -368,9 +368,9 @@ class TableNB(Fitted):
             raise SettingError(f"select takes a list of columns: [{columns!r}]")
         names, params = list(columns), self.get_params(deep=False)
         smaller: dict[str, Any] = {
-            option: {name: value for name, value in params[option].items() if str(name) in names}
-            for option in ("kind", "family", "missing", "alpha", "tokens")
-            if isinstance(params.get(option), Mapping)
+            option: {name: value for name, value in given.items() if str(name) in names}
+            for option, given in params.items()
+            if isinstance(given, Mapping) and option not in ("prior", "class_weight")  # which are by class
         }
         if "calibration" in params:
             smaller["calibration"] = None  # it was fitted to the evidence of all columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from tallybayes.core.readings import DAY, MONTHS, WEEKDAYS, Reading
+from tallybayes.core.readings import DAY, EPOCHS, MONTHS, WEEKDAYS, Reading
 from tallybayes.data import dates
 
 
@@ -42,7 +42,7 @@ def _number(x, replaced):
 def _part(x, part, order, low, high):
     if x is None:
         return None
-    if isinstance(x, str) or order == "epoch":
+    if isinstance(x, str) or order in EPOCHS:
         us = micros(x, order or "ymd")
     elif isinstance(x, datetime.datetime):
         us = (x.astimezone(datetime.timezone.utc).replace(tzinfo=None) if x.tzinfo else x) - EPOCH
@@ -74,6 +74,7 @@ def source_lines() -> list[str]:
         "import re",
         "",
         f"DAY, PIVOT, EPOCH = {DAY}, {dates.PIVOT}, datetime.datetime(1970, 1, 1)",
+        f"EPOCHS = {EPOCHS!r}",
         f"MONTHS, WEEKDAYS = {MONTHS!r}, {WEEKDAYS!r}",
         f"_DATE, _TIME = re.compile({dates.PATTERN!a}), re.compile({dates.TIME!a})",
         "",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby, zip_longest
 
-from tallybayes.core.readings import DAY, MINUTE, MONTHS, WEEKDAYS, DatePart, Order, Reading
+from tallybayes.core.readings import DAY, EPOCHS, MINUTE, MONTHS, WEEKDAYS, DatePart, Order, Reading
 from tallybayes.data.dates import FARTHEST, PATTERN, PIVOT, TIME
 from tallybayes.data.number_text import NUMBER
 from tallybayes.data.reading import expressions
@@ -53,7 +53,7 @@ def read_first(
 
 def _storage(readings: Mapping[str, Reading], column: str) -> str:
     read = next(each for each in readings.values() if each.source == column)
-    is_text = read.number is not None or (read.date is not None and read.date.order not in ("", "epoch"))
+    is_text = read.number is not None or (read.date is not None and read.date.order not in ("", *EPOCHS))
     return "text" if is_text else "date" if read.date is not None and not read.date.order else "number"
 
 
@@ -131,8 +131,8 @@ class _Date:
     def _micros(self, reading: Reading, order: Order) -> list[Step]:
         """Microseconds since 1970."""
         d, source = self.d, self.d.identifier(reading.source)
-        if order == "epoch":
-            return [{self.n("u"): f"CAST({source} AS {d.double}) * 1000000.0"}]
+        if order in EPOCHS:
+            return [{self.n("u"): f"CAST({source} AS {d.double}) * {EPOCHS[order]}"}]
         if order == "" and d.name == "postgres":
             return [{self.n("u"): f"CAST(EXTRACT(EPOCH FROM {source}) * 1000000 AS {d.double})"}]
         order = order or "ymd"  # as the database writes its dates

@@ -395,7 +395,7 @@ const tallybayes = (() => {
 
   // Milliseconds since 1970; null where a value is no date.
   function when(value, order) {
-    if (typeof value === "number") return value * 1000; // seconds since 1970
+    if (typeof value === "number") return order === "epoch_ms" ? value : value * 1000; // since 1970
     const found = (order === "hms" ? CLOCK : WHEN).exec(String(value));
     if (found === null) return null;
     if (order === "hms") return clockOf(found.slice(1, 5));

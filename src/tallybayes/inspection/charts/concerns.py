@@ -220,15 +220,17 @@ def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: i
     weighted = model.settings.weights is not None
     counted = "the learned weights allow for it" if weighted else "their evidence is counted twice"
     names, found = [name for name in compared if name in codes], []
-    date = {column.name: column.parent for column in model.schema.columns}  # whose parts are bound to be redundant
+    whole = {column.name: column.parent or column.name for column in model.schema.columns}  # a date for its parts
     for i, a in enumerate(names):
-        for b in (b for b in names[i + 1 :] if date[b] is None or date[b] != date[a]):
+        for b in (b for b in names[i + 1 :] if whole[b] != whole[a]):
             share = _repeated(codes[a], codes[b], labels, model.n_classes)
             if share >= DEPENDENT:
                 effect = "the model takes them together" if any({a, b} <= each for each in taken) else counted
                 text = f"{a} and {b} are redundant within the classes ({share:.0%} shared): {effect}"
                 found.append(Concern("dependent", (a, b), share, text))
-    return sorted(found, key=lambda concern: -concern.strength)[:most]
+    by_strength = sorted(found, key=lambda concern: concern.strength)
+    strongest = {frozenset(whole[name] for name in concern.columns): concern for concern in by_strength}
+    return sorted(strongest.values(), key=lambda concern: -concern.strength)[:most]
 
 
 def _levels(codes: NDArray[Any]) -> NDArray[np.int64]:

@@ -150,8 +150,11 @@ class Sums:
             owners = (within // self.n_cells, c_within // self.n_cells) if keyed else (None, None)
             blob = packed(owners[0], within % self.n_cells, amount[a], owners[1], c_within % self.n_cells, centred[b])
             rows.append((span, start, page, int(last[t]), *blob))
-        self.store.connection.executemany(
-            f"INSERT OR REPLACE INTO sums (span, start, page, last, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows
+        anew = ", ".join(f"{name} = excluded.{name}" for name in ("last", *COLUMNS.split(", ")))
+        self.store.run_many(
+            f"INSERT INTO sums (span, start, page, last, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?) "
+            f"ON CONFLICT (span, start, page) DO UPDATE SET {anew}",
+            rows,
         )
 
     def forget(self, key: int, periods: Sequence[int], folded: int) -> None:
@@ -178,7 +181,7 @@ class Sums:
             self._delete(span, start, page)
 
     def _delete(self, span: int, start: int, page: int) -> None:
-        self.store.connection.execute("DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page))
+        self.store.run("DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page))
 
     def _again(self, span: int, start: int, page: int, made: Callable[[], tuple[Cells, int]]) -> None:
         cells, last = made()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,9 +21,8 @@ CLOSE = 1e-9  # relative difference of sums that were made in another order
 def verified(store: Store, state: State, receipt: Any) -> Verification:
     """Check everything that a file holds; a problem is a sentence."""
     problems: list[str] = []
-    (found,) = store.one("PRAGMA integrity_check")
-    if found != "ok":
-        problems.append(f"the database is damaged: {found}")
+    if damage := store.damage():
+        problems.append(f"the database is damaged: {damage}")
     entries = [Entry(*row[:-1]) for row in _chain(store, problems)]
     head = store.one("SELECT chain FROM entry ORDER BY number DESC LIMIT 1")
     problems += _noted(store, receipt)
@@ -159,12 +157,10 @@ def _is_content(salt: Any, flags: Any, blobs: Any, losses: Any, digest: bytes) -
 
 def _sums(store: Store, state: State) -> Iterator[str]:
     """The sums are those of the batches, made again."""
-    again = Store.__new__(Store)
-    again.path, again.wait = store.path, store.wait
-    again.connection = sqlite3.connect("", isolation_level=None)  # a temporary database, on the disk if it is large
+    again = Store("")  # a temporary database, on the disk if it is large
     with reading(store.path):
-        again.connection.execute(TABLES["sums"])
-        again.connection.execute(TABLES["sums_place"])
+        again.run(TABLES["sums"])
+        again.run(TABLES["sums_place"])
         sums, last, folded = Sums(again, state.mate), 0, int(store.meta("folded"))
         sql = f"SELECT {CONTENT} FROM content WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"
         while rows := store.rows(sql, (last, folded, AT_ONCE)):
