@@ -32,13 +32,16 @@ def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = N
     Axes
     """
     evaluation, ax = _evaluated(model, X, y), style.axes_of(ax, (4.6, 4.4))
-    x, y = ([getattr(b, field) for b in evaluation.reliability] for field in ("confidence", "accuracy"))
-    share = np.array([b.weight for b in evaluation.reliability]) / evaluation.weight
+    x, y, share = (
+        np.array([getattr(b, f) for b in evaluation.reliability]) for f in ("confidence", "accuracy", "weight")
+    )
+    share = share / evaluation.weight
+    many = share >= 0.01  # a few rows are a dot and no trend
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
-    within = [wilson(b.accuracy, b.weight) for b in evaluation.reliability]
+    within = [wilson(b.accuracy, b.weight) for b, is_one in zip(evaluation.reliability, many, strict=True) if is_one]
     ends = [[i.value - i.low for i in within], [i.high - i.value for i in within]]
-    ax.errorbar(x, y, yerr=ends, fmt="none", ecolor=style.ink(), elinewidth=0.9, alpha=0.6, zorder=1)
-    ax.plot(x, y, color=style.colour(0), linewidth=style.LINE, zorder=2)
+    ax.errorbar(x[many], y[many], yerr=ends, fmt="none", ecolor=style.ink(), elinewidth=0.9, alpha=0.6, zorder=1)
+    ax.plot(x[many], y[many], color=style.colour(0), linewidth=style.LINE, zorder=2)
     ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.background(), zorder=3)
     low = max(0.0, min([*x, *y, 1.0 / len(evaluation.classes)]) - 0.05)
     ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="accuracy")
