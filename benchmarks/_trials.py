@@ -123,7 +123,8 @@ def table_trial(name: str, fold: int) -> Record:
     X, y, kinds = _at_most(name)
     if fold < 0:
         itself = own_figures(NaiveBayes(kind=kinds, n_jobs=1).fit(X, y), X, y).log_loss
-        return {"table": name, "fold": fold, "rows": len(y), "own": itself.value}
+        record = {"table": name, "fold": fold, "rows": len(y), "own": itself.value}
+        return record | {"low": itself.low, "high": itself.high}
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=1)
     train, test = list(folds.split(np.zeros(len(y)), y))[fold]
     model = NaiveBayes(kind=kinds, n_jobs=1).fit(X.iloc[train], y[train])

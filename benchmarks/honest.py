@@ -169,17 +169,20 @@ def show_tables(records: list[Record]) -> None:
     print(
         f"\n# tables (of more than {LARGE} rows a sample): its own log loss beside {FOLDS} folds refitted from outside"
     )
-    titles = ("rows", "own", "outside", "(s.e.)", "difference", "in s.e.")
+    titles = ("rows", "own", "outside", "(s.e.)", "difference", "in s.e.", "own at most")
     print(f"{'table':<24}" + "".join(f"{title:>12}" for title in titles))
-    distances = []
+    distances, too_good = [], 0
     for name in dict.fromkeys(r["table"] for r in records):
         own = next(r for r in records if r["table"] == name and r["fold"] < 0)
         outside, error = outside_mean([r for r in records if r["table"] == name and r["fold"] >= 0])
         distances.append((own["own"] - outside) / error)
         cells = f"{own['own']:12.4f}{outside:12.4f}{error:12.4f}{own['own'] - outside:+12.4f}{distances[-1]:+12.2f}"
+        cells += f"{own['high']:12.4f}"
+        too_good += own["high"] < outside
         print(f"{name:<24}{own['rows']:12}{cells}", "" if abs(distances[-1]) <= 2 else " beyond two")
     within = np.abs(distances) <= 2
     mark(f"share within two standard errors ({within.sum()} of {len(within)})", within.mean(), SHARE, at_most=False)
+    print(f"# tables whose own 95 % interval lies below the outside figure, so that it claims too much: {too_good}")
 
 
 def outside_mean(folds: list[Record]) -> tuple[float, float]:

@@ -64,7 +64,8 @@ void bind_integers(nb::module_& m) {
         const auto labels = hard(codes, weights, rows(x), rows(count));
         const Joints joints(cols(x), start, n_right, count, weight, strength);
         for (Index j = 0; j < cols(x); ++j) {
-            const Index bad = tb::each_pair_without(view(x), 0, rows(x), j, labels, joints.each[j], strength.data()[j],
+            tb::OwnLifts known((start.data()[j + 1] - start.data()[j]) * rows(count));
+            const Index bad = tb::each_pair_without(view(x), 0, rows(x), j, labels, rows(count), joints.each[j], strength.data()[j], known,
                                                     [&](Index i, Index, double lift) { own.data()[i] += lift; });
             if (bad != tb::kNone) return bad;
         }
@@ -77,11 +78,13 @@ void bind_integers(nb::module_& m) {
         for (Index j = 0; j < d; ++j) require(0 <= places.data()[j] && places.data()[j] < step, "a pair has no place");
         const auto labels = hard(codes, weights, n, k);
         const Joints joints(d, start, n_right, count, weight, strength);
+        std::vector<tb::OwnLifts> known;
+        for (Index j = 0; j < d; ++j) known.emplace_back((start.data()[j + 1] - start.data()[j]) * k);
         constexpr Index kTogether = 64;  // rows whose evidence stays in the cache
         for (Index first = 0; first < n; first += kTogether)
             for (Index j = 0; j < d; ++j) {
                 const double* lifts = table.data() + (start.data()[j] + j) * k;  // each pair has a cell more, for unseen values
-                const Index bad = tb::pair_evidence(view(x), first, std::min(first + kTogether, n), j, labels, joints.each[j], strength.data()[j], lifts, k,
+                const Index bad = tb::pair_evidence(view(x), first, std::min(first + kTogether, n), j, labels, joints.each[j], strength.data()[j], known[j], lifts, k,
                                                     out.data() + places.data()[j], step);
                 if (bad != tb::kNone) return bad;
             }

@@ -3,6 +3,7 @@
 #include "columns.hpp"
 #include "edges.hpp"
 #include "partition.hpp"
+#include "units.hpp"
 
 namespace {
 
@@ -170,6 +171,15 @@ void bind_columns(nb::module_& m) {
         Release release;
         require(rows(codes) == rows(values) && std::is_sorted(edges.data(), edges.data() + rows(edges)), "codes do not fit the values");
         return run_bin_codes(values.data(), rows(values), edges.data(), rows(edges), codes.data());
+    });
+    strictly(m, "units_of", [](const Vec& values, const Vec& weight) {
+        require(rows(weight) == rows(values), "values and weights must have one entry a row");
+        double mean, deviation;
+        {
+            Release release;
+            tb::units_of(values.data(), weight.data(), rows(values), &mean, &deviation);
+        }
+        return nb::make_tuple(mean, deviation);
     });
     strictly(m, "partitions", [](const Tab& count, const Starts& start, Index most, const OutVector<std::int64_t>& group) {
         Release release;

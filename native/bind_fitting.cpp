@@ -2,6 +2,7 @@
 #include "binding.hpp"
 #include "centring.hpp"
 #include "corrections.hpp"
+#include "interactions.hpp"
 #include "pairs.hpp"
 #include "stacking.hpp"
 #include "weights.hpp"
@@ -112,6 +113,10 @@ TB_CLONES void run_weights(const tb::Rivals& x, const tb::Pulled& how, Index coa
     tb::learn_weights(x, how, coarse, at);
 }
 
+TB_CLONES void run_against_own(const float* evidence, const std::int32_t* codes, Index n, Index k, Index columns, float* out, Index terms, Index first) {
+    tb::against_own(evidence, codes, n, k, columns, out, terms, first);
+}
+
 TB_CLONES void run_rival_losses(const tb::Rivals& x, const float* at, double* out) { tb::rival_losses(x, at, out); }
 
 TB_CLONES void run_loss_rises(const tb::Rivals& x, const float* at, double* out) { tb::loss_rises(x, at, out); }
@@ -131,18 +136,28 @@ TB_CLONES void run_constants(const tb::Rivals& x, const std::int32_t* codes, con
 TB_CLONES void run_pair_slopes(const tb::GridRows& x, Index left, Index right, const double* strength, Index n_strengths,
                              const tb::PairScratch& s, double* out) { tb::pair_slopes(x, left, right, strength, n_strengths, s, out); }
 
-tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
-    const Index d = rows(codes), n = cols(codes), k = rows(posterior);
-    require(rows(levels) == d && rows(weight) == n, "levels or weights do not fit the codes");
-    check_starts(start, k, n);
-    check_starts(compared, k, cols(posterior));
-    for (Index j = 0; j < k; ++j)
-        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
+TB_CLONES double run_interaction_gain(const tb::CodedSlopes& x, Index left, Index right, double penalty, float* sums) {
+    return tb::interaction_gain(x, left, right, penalty, sums);
+}
+
+void check_codes(const Table<std::int32_t>& codes, const Starts& levels) {
+    const Index d = rows(codes), n = cols(codes);
+    require(rows(levels) == d, "levels do not fit the codes");
     for (Index j = 0; j < d; ++j) {
         std::int32_t most = -1;
         for (Index i = 0; i < n; ++i) most = std::max(most, codes.data()[j * n + i]);
         require(most < levels.data()[j], "a code is out of range");
     }
+}
+
+tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior) {
+    const Index n = cols(codes), k = rows(posterior);
+    require(rows(weight) == n, "weights do not fit the codes");
+    check_codes(codes, levels);
+    check_starts(start, k, n);
+    check_starts(compared, k, cols(posterior));
+    for (Index j = 0; j < k; ++j)
+        require(compared.data()[j + 1] - compared.data()[j] <= start.data()[j + 1] - start.data()[j], "more rows of a class are compared than there are");
     bool same = true;
     for (Index i = 0; i < n; ++i) same = same && weight.data()[i] == weight.data()[0];
     return {codes.data(), levels.data(), weight.data(), start.data(), compared.data(), posterior.data(), n, k, same && n ? weight.data()[0] : -1.0};
@@ -150,20 +165,37 @@ tb::GridRows grid_rows(const Table<std::int32_t>& codes, const Starts& levels, c
 
 constexpr std::int64_t kMostCells = 1 << 30;  // of a pair, so that they can be numbered
 
+// The most cells, and the most levels of both columns, of some pairs.
+std::pair<Index, Index> sizes_of(const Table<std::int64_t>& pairs, const Starts& levels) {
+    require(cols(pairs) == 2, "a pair is two columns");
+    Index cells = 0, margins = 0;
+    for (Index i = 0; i < rows(pairs); ++i) {
+        const std::int64_t *pair = pairs.data() + 2 * i, d = rows(levels);
+        require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
+        const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
+        require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
+        cells = std::max<Index>(cells, left * right);
+        margins = std::max<Index>(margins, left + right);
+    }
+    return {cells, margins};
+}
+
 void bind_pairs(nb::module_& m) {
+    m.def("interaction_gains", [](const Table<std::int32_t>& codes, const Starts& levels, const Table<float>& terms, Index n_classes, const Table<std::int64_t>& pairs, double penalty, const OutVector<double>& out) {
+        check_codes(codes, levels);
+        require(rows(terms) == cols(codes) && n_classes > 1 && 2 * n_classes <= cols(terms) && cols(terms) % 4 == 0 && penalty > 0.0, "slopes do not fit the codes");
+        require(rows(out) == rows(pairs), "gains do not fit the pairs");
+        std::vector<float> sums(static_cast<std::size_t>(sizes_of(pairs, levels).first * cols(terms)));
+        const tb::CodedSlopes x{codes.data(), levels.data(), terms.data(), cols(codes), cols(terms), n_classes};
+        for (Index i = 0; i < rows(pairs); ++i)
+            out.data()[i] = run_interaction_gain(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], penalty, sums.data());
+    }, "codes"_a.noconvert(), "levels"_a.noconvert(), "terms"_a.noconvert(), "n_classes"_a, "pairs"_a.noconvert(), "penalty"_a, "out"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
     m.def("pair_slopes", [](const Table<std::int32_t>& codes, const Starts& levels, const Vector<double>& weight, const Starts& start, const Starts& compared, const Table<double>& posterior,
                            const Table<std::int64_t>& pairs, const Vector<double>& strength, const Out& out) {
         const auto x = grid_rows(codes, levels, weight, start, compared, posterior);
-        require(cols(pairs) == 2 && rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
-        Index most = 0, margins = 0;
-        for (Index i = 0; i < rows(pairs); ++i) {
-            const std::int64_t *pair = pairs.data() + 2 * i, d = rows(codes);
-            require(0 <= pair[0] && pair[0] < d && 0 <= pair[1] && pair[1] < d, "there is no such column");
-            const std::int64_t left = levels.data()[pair[0]], right = levels.data()[pair[1]];
-            require(0 <= left && left < kMostCells && 0 <= right && right < kMostCells && left * right < kMostCells, "a pair has too many cells");
-            most = std::max<Index>(most, left * right + 1);
-            margins = std::max<Index>(margins, left + right);
-        }
+        require(rows(out) == rows(pairs) && cols(out) == 2 * rows(strength), "sums do not fit the pairs");
+        const auto [cells, margins] = sizes_of(pairs, levels);
+        const Index most = cells + 1;  // the last for missing values
         std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
         std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
         double* free = scratch.data();
@@ -201,6 +233,12 @@ void bind_fitting(nb::module_& m) {
         for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");
         run_add_corrections({cell.data(), rows(cell), cols(cell), nullptr, cols(scores)}, table.data(), scores.data());
     }, "cell"_a.noconvert(), "table"_a.noconvert(), "scores"_a.noconvert(), Release());
+    m.def("against_own", [](const Cube& evidence, const Codes& codes, const nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>& terms, Index first) {
+        const Index n = rows(evidence), k = cols(evidence), columns = cube_terms(evidence), own = static_cast<Index>(terms.shape(2));
+        require(k > 0 && rows(terms) == n && cols(terms) == k - 1 && rows(codes) == n && first >= 0 && first + columns <= own, "terms do not fit the evidence");
+        for (Index i = 0; i < n; ++i) require(codes.data()[i] >= 0 && codes.data()[i] < k, "a class code is out of range");
+        run_against_own(evidence.data(), codes.data(), n, k, columns, terms.data(), own, first);
+    }, "evidence"_a.noconvert(), "codes"_a.noconvert(), "terms"_a.noconvert(), "first"_a, Release());
     m.def("learn_weights", [](const Cube& terms, const Vector<double>& weight, const Vector<double>& centre, const OutVector<double>& at, double pull, Index fixed, Index coarse, double tolerance) {
         require(rows(centre) == cube_terms(terms) && rows(at) == rows(centre) && coarse > 0, "weights do not fit their terms");
         run_weights(rivals(terms, weight), {centre.data(), pull, fixed, tolerance}, coarse, at.data());

@@ -13,7 +13,7 @@
 #include "keys.hpp"
 #include "mail.hpp"
 #include "text.hpp"
-#include "tokens.hpp"
+#include "token_counts.hpp"
 
 namespace {
 

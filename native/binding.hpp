@@ -69,3 +69,4 @@ void bind_columns(nb::module_& m);
 void bind_fitting(nb::module_& m);
 void bind_tokens(nb::module_& m);
 void bind_plan(nb::module_& m);
+void bind_ledger(nb::module_& m);

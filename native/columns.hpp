@@ -359,6 +359,7 @@ struct PooledColumns {
     Index n_classes, d;
     std::vector<double> pool, total;                  // (cells,) and (d,) over all classes
     std::vector<double> logs, made_for, log_mass;     // (cells, K) for rows of the weight (cells,); (d, K)
+    std::vector<double> own, own_for;                 // (cells, K) of the own class of a row, for rows of the weight
     Index column = 0;
 
     PooledColumns(const double* count, const std::int64_t* start, const double* weight, const double* strength, const double* kept, Index n_classes, Index d)
@@ -374,6 +375,8 @@ struct PooledColumns {
     void remember() {
         logs.resize(pool.size() * static_cast<std::size_t>(n_classes));
         made_for.assign(pool.size(), std::numeric_limits<double>::quiet_NaN());
+        own.resize(logs.size());
+        own_for.assign(logs.size(), std::numeric_limits<double>::quiet_NaN());
         log_mass.resize(static_cast<std::size_t>(d * n_classes));
         for (Index j = 0; j < d; ++j)
             for (Index k = 0; k < n_classes; ++k) log_mass[j * n_classes + k] = std::log(weight[k * d + j] + strength[j]);
@@ -414,8 +417,13 @@ struct PooledColumns {
                 made_for[cell] = w[r];
             }
             for (Index k = 0; k < n_classes; ++k) here[k] = known[k];
-            const double rest = left_of(weight[y[r] * d + column], w[r]) + strength[column];
-            here[y[r]] = std::log((left_of(n[y[r]], w[r] * kept[cell]) + pooled) / rest);
+            const auto at = static_cast<std::size_t>(cell * n_classes + y[r]);
+            if (own_for[at] != w[r]) {
+                const double rest = left_of(weight[y[r] * d + column], w[r]) + strength[column];
+                own[at] = std::log((left_of(n[y[r]], w[r] * kept[cell]) + pooled) / rest);
+                own_for[at] = w[r];
+            }
+            here[y[r]] = own[at];
         }
         return kNone;
     }

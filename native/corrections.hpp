@@ -31,27 +31,33 @@ TB_INLINE void add_corrections(const CellsOfRows& x, const double* table, double
 }
 
 constexpr Index kSummed = 4096;  // rows whose slopes are summed as floats
+constexpr Index kAbreast = 64;   // rows that take each step together: exponentials and logarithms of several at once
 
 // Minimises Σ w·(−log P(y | x)) + ½·Σ penalty·c² over the coefficients c (P, K), by the method of Liu and Nocedal
 // (1989). Tables and slopes are floats, the classes side by side in lanes; sums over many rows are doubles.
 class Corrections {
   public:
     Corrections(const CellsOfRows& x, const Hard& labels, const Shapes& shapes, const double* penalty)
-        : x_(x), labels_(labels), shapes_(shapes), penalty_(penalty), lanes_(lanes_for(x.n_classes)),
+        : x_(x), shapes_(shapes), penalty_(penalty), lanes_(lanes_for(x.n_classes)),
           n_cells_(shapes.cell[x.n_columns]), n_coefficients_(shapes.coefficient[x.n_columns]),
           size_(static_cast<std::size_t>(n_coefficients_ * x.n_classes)) {
         const auto cells = static_cast<std::size_t>((n_cells_ + 1) * lanes_);  // the last one is that of no value
         table_.resize(cells), part_.resize(cells), sums_.resize(cells), scale_.resize(size_);
+        scores_.resize(static_cast<std::size_t>(kAbreast * lanes_));
+        std::vector<Index> chosen;  // rows that have a weight
         for (Index i = 0; i < x.n; ++i)
-            if (labels.weight[i] != 0.0) rows_.push_back(i);
-        for (const Index i : rows_)
+            if (labels.weight[i] != 0.0) chosen.push_back(i);
+        for (const Index i : chosen) own_.push_back(labels.codes[i]), weight_.push_back(labels.weight[i]);
+        cell_.resize(chosen.size() * static_cast<std::size_t>(x.n_columns));
+        std::int32_t* to = cell_.data();
+        for (const Index i : chosen)
             for (Index d = 0; d < x.n_columns; ++d) {
                 const std::int32_t cell = x.cell[i * x.n_columns + d];
-                cell_.push_back(static_cast<std::int32_t>((cell < 0 ? n_cells_ : cell) * lanes_));
+                *to++ = static_cast<std::int32_t>((cell < 0 ? n_cells_ : cell) * lanes_);
             }
-        base_.assign(rows_.size() * static_cast<std::size_t>(lanes_), -1e30f);
-        for (std::size_t r = 0; r < rows_.size(); ++r) {
-            const double* from = x.base + rows_[r] * x.n_classes;
+        base_.assign(chosen.size() * static_cast<std::size_t>(lanes_), -1e30f);
+        for (std::size_t r = 0; r < chosen.size(); ++r) {
+            const double* from = x.base + chosen[r] * x.n_classes;
             const double top = *std::max_element(from, from + x.n_classes);
             for (Index k = 0; k < x.n_classes; ++k) base_[r * static_cast<std::size_t>(lanes_) + k] = static_cast<float>(from[k] - top);
         }
@@ -153,8 +159,8 @@ class Corrections {
         ++passes_;
         std::fill(sums_.begin(), sums_.end(), 0.0);
         double loss = 0.0;
-        for (std::size_t first = 0; first < rows_.size(); first += kSummed) {
-            const std::size_t last = std::min(rows_.size(), first + kSummed);
+        for (std::size_t first = 0; first < own_.size(); first += kSummed) {
+            const std::size_t last = std::min(own_.size(), first + kSummed);
             std::fill(part_.begin(), part_.end(), 0.0f);
             switch (lanes_) {
                 case 2: loss += rows<2, SECOND>(first, last); break;
@@ -168,46 +174,63 @@ class Corrections {
     }
 
     // The loss of some rows; their slopes, or diagonals of second derivatives, are added to those of their cells.
-    // N classes fit into a register; where there are MANY they take several.
+    // N classes fit into a register; where there are MANY they take several. Rows go abreast, step by step.
     template <Index N, bool SECOND, bool MANY = false>
     TB_INLINE double rows(std::size_t first, std::size_t last) {
         const Index lanes = MANY ? lanes_ : N, n_columns = x_.n_columns;
-        std::vector<float> scores(static_cast<std::size_t>(lanes));
-        float* TB_RESTRICT p = scores.data();
-        double loss = 0.0;
-        for (std::size_t r = first; r < last; ++r) {
-            const std::int32_t* cell = cell_.data() + static_cast<Index>(r) * n_columns;
-            const float* from = base_.data() + static_cast<Index>(r) * lanes;
-            for (Index k = 0; k < lanes; k += N) {
-                Lanes<N> even = *reinterpret_cast<const Lanes<N>*>(from + k), odd = {};
-                Index d = 0;
-                for (; d + 1 < n_columns; d += 2) {
-                    even += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
-                    odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d + 1] + k);
+        float* TB_RESTRICT p = scores_.data();
+        float sum[kAbreast];
+        double behind[kAbreast], loss = 0.0;
+        for (std::size_t begin = first; begin < last; begin += kAbreast) {
+            const Index m = static_cast<Index>(std::min(last - begin, static_cast<std::size_t>(kAbreast)));
+            const double* TB_RESTRICT weight = weight_.data() + begin;
+            const std::int32_t *own = own_.data() + begin, *cells = cell_.data() + static_cast<Index>(begin) * n_columns;
+            for (Index r = 0; r < m; ++r) {
+                const std::int32_t* cell = cells + r * n_columns;
+                const float* from = base_.data() + (static_cast<Index>(begin) + r) * lanes;
+                for (Index k = 0; k < lanes; k += N) {
+                    Lanes<N> even = *reinterpret_cast<const Lanes<N>*>(from + k), odd = {};
+                    Index d = 0;
+                    for (; d + 1 < n_columns; d += 2) {
+                        even += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
+                        odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d + 1] + k);
+                    }
+                    if (d < n_columns) odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
+                    even += odd;
+                    *reinterpret_cast<Lanes<N>*>(p + r * lanes + k) = even;
                 }
-                if (d < n_columns) odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
-                even += odd;
-                *reinterpret_cast<Lanes<N>*>(p + k) = even;
             }
-            float top = p[0], sum = 0.0f;
-            for (Index k = 1; k < lanes; ++k) top = p[k] > top ? p[k] : top;
-            const Index own = labels_.codes[rows_[r]];
-            const double behind = p[own] - top, w = labels_.weight[rows_[r]];
-            for (Index k = 0; k < lanes; ++k) p[k] = exp_of(p[k] - top);
-            TB_SIMD(reduction(+ : sum))
-            for (Index k = 0; k < lanes; ++k) sum += p[k];
-            loss += w * (log_of(static_cast<double>(sum)) - behind);
-            const float heavy = static_cast<float>(w), share = 1.0f / sum;
-            if (SECOND) {
-                for (Index k = 0; k < lanes; ++k) p[k] = heavy * p[k] * share * (1.0f - p[k] * share);
-            } else {
-                for (Index k = 0; k < lanes; ++k) p[k] *= heavy * share;
-                p[own] -= heavy;
+            for (Index r = 0; r < m; ++r) {
+                float *TB_RESTRICT s = p + r * lanes, top = s[0];
+                for (Index k = 1; k < lanes; ++k) top = s[k] > top ? s[k] : top;
+                behind[r] = s[own[r]] - top;
+                for (Index k = 0; k < lanes; ++k) s[k] -= top;
             }
-            for (Index k = 0; k < lanes; k += N) {
-                const Lanes<N> add = *reinterpret_cast<const Lanes<N>*>(p + k);
-                for (Index d = 0; d < n_columns; ++d) *reinterpret_cast<Lanes<N>*>(part_.data() + cell[d] + k) += add;
+            for (Index j = 0; j < m * lanes; ++j) p[j] = exp_of(p[j]);
+            for (Index r = 0; r < m; ++r) {
+                float total = 0.0f;
+                TB_SIMD(reduction(+ : total))
+                for (Index k = 0; k < lanes; ++k) total += p[r * lanes + k];
+                sum[r] = total;
             }
+            TB_SIMD(reduction(+ : loss))
+            for (Index r = 0; r < m; ++r) loss += weight[r] * (log_of(static_cast<double>(sum[r])) - behind[r]);
+            for (Index r = 0; r < m; ++r) {
+                float* TB_RESTRICT s = p + r * lanes;
+                const float heavy = static_cast<float>(weight[r]), share = 1.0f / sum[r];
+                if (SECOND) {
+                    for (Index k = 0; k < lanes; ++k) s[k] = heavy * s[k] * share * (1.0f - s[k] * share);
+                } else {
+                    for (Index k = 0; k < lanes; ++k) s[k] *= heavy * share;
+                    s[own[r]] -= heavy;
+                }
+            }
+            for (Index r = 0; r < m; ++r)
+                for (Index k = 0; k < lanes; k += N) {
+                    const Lanes<N> add = *reinterpret_cast<const Lanes<N>*>(p + r * lanes + k);
+                    const std::int32_t* cell = cells + r * n_columns;
+                    for (Index d = 0; d < n_columns; ++d) *reinterpret_cast<Lanes<N>*>(part_.data() + cell[d] + k) += add;
+                }
         }
         return loss;
     }
@@ -250,15 +273,13 @@ class Corrections {
     }
 
     const CellsOfRows& x_;
-    const Hard& labels_;
     const Shapes& shapes_;
     const double* penalty_;  // (P,)
     Index lanes_, n_cells_, n_coefficients_, passes_ = 0;
     std::size_t size_;
-    std::vector<Index> rows_;          // that have a weight
-    std::vector<std::int32_t> cell_;   // of those rows, as places in the table
-    std::vector<float> base_, table_, part_;
-    std::vector<double> sums_, scale_;
+    std::vector<std::int32_t> own_, cell_;  // of the rows that have a weight: classes, and cells as places in the table
+    std::vector<float> base_, table_, part_, scores_;
+    std::vector<double> weight_, sums_, scale_;
     std::vector<Step> steps_;
 };
 

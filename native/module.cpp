@@ -3,6 +3,8 @@
 #include "leave_one_out.hpp"
 
 NB_MODULE(_native, m) {
+    // A model that is still in use when the interpreter ends is no leak: nobody wants to read a page on that.
+    nanobind::set_leak_warnings(false);
     using Release = nb::call_guard<nb::gil_scoped_release>;
     bind_dense(m);
     bind_codes(m);
@@ -11,6 +13,7 @@ NB_MODULE(_native, m) {
     bind_fitting(m);
     bind_tokens(m);
     bind_plan(m);
+    bind_ledger(m);
     m.def("best_class", [](const Table<double>& evidence, const Vector<double>& log_prior, const Vector<double>& fallback, const OutVector<std::int64_t>& best) {
         const Index n = rows(evidence), k = cols(evidence);
         require(k > 0 && rows(log_prior) == k && rows(fallback) == k && rows(best) == n, "scores do not fit the prior");

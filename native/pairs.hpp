@@ -1,6 +1,8 @@
 // Two columns together: what their joint counts say beyond their margins, and what that would gain.
 #pragma once
 
+#include <vector>
+
 #include "logs.hpp"
 
 namespace tb {
@@ -43,11 +45,17 @@ TB_INLINE void sum_margins(const double* both, Index step, Index n_classes, Inde
     }
 }
 
+struct OwnLifts {  // of one pair: lifts of cells from which a row was taken, which rows of the same weight share
+    std::vector<double> lift, taken;  // (cells, K), and the weight that each was found for
+    explicit OwnLifts(Index size)
+        : lift(static_cast<std::size_t>(size)), taken(static_cast<std::size_t>(size), std::numeric_limits<double>::quiet_NaN()) {}
+};
+
 // Calls use(row, code, own) with the lift of the row's cell in its own class without the row, for the rows first .. last that
 // have a value. Answers the row that was never learned.
 template <class T, class F>
-TB_INLINE Index each_pair_without(const Matrix<T>& x, Index first, Index last, Index column, const Hard& labels, const Joint& joint,
-                                  double strength, F&& use) {
+TB_INLINE Index each_pair_without(const Matrix<T>& x, Index first, Index last, Index column, const Hard& labels, Index n_classes,
+                                  const Joint& joint, double strength, OwnLifts& known, F&& use) {
     const Index n_cells = joint.n_left * joint.n_right;
     for (Index i = first; i < last; ++i) {
         const auto code = static_cast<std::int64_t>(x.at(i, column));
@@ -58,7 +66,12 @@ TB_INLINE Index each_pair_without(const Matrix<T>& x, Index first, Index last, I
         const Index y = labels.codes[i];
         const double w = labels.weight[i];
         if (w > joint.both[y * joint.step + code] * (1.0 + 1e-9)) return i;
-        use(i, code, joint.lift(y, code / joint.n_right, code % joint.n_right, w, strength));
+        const auto at = static_cast<std::size_t>(code * n_classes + y);
+        if (known.taken[at] != w) {
+            known.lift[at] = joint.lift(y, code / joint.n_right, code % joint.n_right, w, strength);
+            known.taken[at] = w;
+        }
+        use(i, code, known.lift[at]);
     }
     return kNone;
 }
@@ -67,14 +80,12 @@ TB_INLINE Index each_pair_without(const Matrix<T>& x, Index first, Index last, I
 // has the lifts of all rows.
 template <class T>
 TB_INLINE Index pair_evidence(const Matrix<T>& x, Index first, Index last, Index column, const Hard& labels, const Joint& joint,
-                              double strength, const double* table, Index n_classes, float* out, Index places) {
+                              double strength, OwnLifts& known, const double* table, Index n_classes, float* out, Index places) {
     for (Index i = first; i < last; ++i)
         for (Index k = 0; k < n_classes; ++k) out[(i * n_classes + k) * places] = 0.0f;
-    return each_pair_without(x, first, last, column, labels, joint, strength, [&](Index i, Index code, double own) {
-        for (Index k = 0; k < n_classes; ++k) {
-            const double beyond = table[code * n_classes + k] - own;
-            out[(i * n_classes + k) * places] = k == labels.codes[i] ? 0.0f : static_cast<float>(beyond);
-        }
+    return each_pair_without(x, first, last, column, labels, n_classes, joint, strength, known, [&](Index i, Index code, double own) {
+        for (Index k = 0; k < n_classes; ++k) out[(i * n_classes + k) * places] = static_cast<float>(table[code * n_classes + k] - own);
+        out[(i * n_classes + labels.codes[i]) * places] = 0.0f;
     });
 }
 

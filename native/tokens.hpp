@@ -1,4 +1,4 @@
-// Cutting text into tokens and counting them: documents in, sparse rows of counts and a sorted vocabulary out.
+// Cutting text into tokens.
 //
 // Text is UTF-8; surrogates that stand alone in a Python string come as their three bytes, and bytes that are no UTF-8
 // at all are read as U+FFFD, which is no part of a word.
@@ -7,12 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -254,6 +250,7 @@ class Cutter {
     const char *begin_ = nullptr, *end_ = nullptr;
     std::size_t size_ = 0, word_ = 0;        // of `out_`: what is filled, where the word begins
     std::size_t n_words_ = 0, letters_ = 0;  // words of the document; characters of this word
+    std::int32_t last_ = 0;                  // the number of the word before, where words are numbered
     std::int64_t source_ = 0;                // where the word begins in the document
     std::vector<std::size_t> edges_;         // where the characters of a word begin
     bool unspaced_ = false;                  // whether the run is of a script without blanks
@@ -496,6 +493,13 @@ class Cutter {
             listener_({out_.data(), size_}, span, 1);
             return restart();
         }
+        if constexpr (requires { listener_.pair(0, 0); })
+            if (listener_.by_number()) {
+                const std::int32_t word = listener_.word({out_.data(), size_});
+                if (n_words_++) listener_.pair(last_, word);
+                last_ = word;
+                return restart();
+            }
         starts_.push_back(word_);
         ++n_words_;
         for (std::int32_t n = cut_.least; n <= cut_.most && static_cast<std::size_t>(n) <= n_words_; ++n) {
@@ -538,112 +542,6 @@ struct Texts {
     std::vector<std::string_view> documents;  // data() is null where one is missing
     std::vector<Lent<ArrowArray>> arrays;
 };
-
-// ---------------------------------------------------------------------------------------------- counting
-
-// Sparse rows of counts with the words they are counts of.
-struct Counted {
-    std::vector<float> data;
-    std::vector<std::int32_t> column;
-    std::vector<std::int64_t> start{0};
-    std::vector<char> text;               // the words in order, unless they are hashed
-    std::vector<std::int64_t> word_start{0};
-};
-
-class Counting {
-  public:
-    static constexpr bool kTraced = false;  // where tokens are is not asked for
-    explicit Counting(const Cut& cut) : bits_(cut.bits) { make_room(bits_ ? std::size_t{1} << bits_ : 1024); }
-
-    void operator()(std::string_view token, const Span&, std::int32_t) {
-        const auto place = static_cast<std::size_t>(bits_ ? hashed(token) >> (64 - bits_) : static_cast<std::uint64_t>(words_.place(token)));
-        if (place >= room_) make_room(2 * room_);
-        Seen& seen = seen_.get()[place];
-        if (seen.document == document_) {
-            ++out_.data[first_ + seen.at];
-            return;
-        }
-        seen = {document_, static_cast<std::uint32_t>(out_.data.size() - first_)};
-        out_.data.push_back(1.0f);
-        out_.column.push_back(static_cast<std::int32_t>(place));
-    }
-
-    // Room for about as many counts as texts of so many bytes have: what is not used costs nothing.
-    void expect(std::size_t bytes) {
-        out_.data.reserve(bytes / 10), out_.column.reserve(bytes / 10);
-    }
-
-    void next_document() {
-        first_ = out_.data.size();
-        out_.start.push_back(static_cast<std::int64_t>(first_));
-        ++document_;
-    }
-
-    Counted finished() {
-        if (bits_) return std::move(out_);
-        const auto order = words_.order();
-        std::vector<std::int32_t> rank(order.size());
-        out_.text.reserve(words_.text.size());
-        out_.word_start.reserve(order.size() + 1);
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            rank[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-            const std::string_view word = words_[static_cast<std::size_t>(order[i])];
-            out_.text.insert(out_.text.end(), word.begin(), word.end());
-            out_.word_start.push_back(static_cast<std::int64_t>(out_.text.size()));
-        }
-        for (auto& column : out_.column) column = rank[static_cast<std::size_t>(column)];
-        return std::move(out_);
-    }
-
-  private:
-    struct Seen { std::uint32_t document, at; };  // the last document that had the word, and where in its counts
-    struct Free { void operator()(Seen* p) const { std::free(p); } };
-    std::int32_t bits_;
-    WordList words_;
-    std::unique_ptr<Seen, Free> seen_;
-    std::size_t room_ = 0, first_ = 0;
-    std::uint32_t document_ = 1;
-    Counted out_;
-
-    // Zeros from calloc cost nothing before they are touched, and one short document touches few of them.
-    void make_room(std::size_t room) {
-        std::unique_ptr<Seen, Free> larger(static_cast<Seen*>(std::calloc(room, sizeof(Seen))));
-        if (!larger) throw std::bad_alloc();
-        if (room_) std::memcpy(larger.get(), seen_.get(), room_ * sizeof(Seen));
-        seen_ = std::move(larger), room_ = room;
-    }
-};
-
-inline Counted count_tokens(const Texts& texts, std::size_t first, std::size_t last, const Cut& cut) {
-    Counting counting(cut);
-    std::size_t bytes = 0;
-    for (std::size_t i = first; i < last; ++i) bytes += texts.documents[i].size();
-    counting.expect(bytes);
-    Cutter<Counting> cutter(cut, counting);
-    for (std::size_t i = first; i < last; ++i) {
-        if (texts.documents[i].data()) cutter.document(texts.documents[i]);
-        counting.next_document();
-    }
-    return counting.finished();
-}
-
-// Counts as they weigh: damped to log(1 + n), and scaled to rows of length one.
-template <class I>
-void weigh_counts(const float* count, const I* start, std::int64_t n, bool damped, bool scaled, double* out) {
-    std::array<double, 64> logs;
-    for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = std::log1p(static_cast<double>(i));
-    for (std::int64_t row = 0; row < n; ++row) {
-        double squares = 0.0;
-        for (I i = start[row]; i < start[row + 1]; ++i) {
-            const auto times = static_cast<double>(count[i]);
-            out[i] = !damped ? times : times < 64.0 ? logs[static_cast<std::size_t>(times)] : std::log1p(times);
-            squares += out[i] * out[i];
-        }
-        if (!scaled || squares == 0.0) continue;
-        const double scale = 1.0 / std::sqrt(squares);
-        for (I i = start[row]; i < start[row + 1]; ++i) out[i] *= scale;
-    }
-}
 
 // The tokens of one document in their order, with the bytes that the last word of each was made from.
 struct Listing {

@@ -15,6 +15,20 @@ struct Rivals {
     const float* row(Index i) const { return terms + i * rivals * n_terms; }
 };
 
+// out (n, R, T) at the terms from first on: what each other class has more of the evidence (n, K, P) than the row's own.
+TB_INLINE void against_own(const float* evidence, const std::int32_t* codes, Index n, Index n_classes, Index columns, float* out,
+                           Index n_terms, Index first) {
+    for (Index i = 0; i < n; ++i) {
+        const float *TB_RESTRICT all = evidence + i * n_classes * columns, *TB_RESTRICT own = all + codes[i] * columns;
+        float* TB_RESTRICT to = out + i * (n_classes - 1) * n_terms + first;
+        for (Index k = 0; k < n_classes; ++k, all += columns) {
+            if (k == codes[i]) continue;
+            for (Index p = 0; p < columns; ++p) to[p] = all[p] - own[p];
+            to += n_terms;
+        }
+    }
+}
+
 constexpr Index kBand = 64, kLanes = 8, kSide = 2 * kLanes, kTile = 4;  // rows and columns that a curvature is summed by
 constexpr Index kDense = 512;                        // more terms than that have no matrix of their own
 constexpr double kUnlikely = 1e-6;                   // a class that the curvature does not see
@@ -86,6 +100,11 @@ class Curvature {
     TB_INLINE void clear() { std::fill(sums_.begin(), sums_.end(), 0.0); }
 
     TB_INLINE void add(const Rivals& x, Index i, const float* p, const float* expected) {
+        if (x.rivals == 1) {  // of two classes it is p(1 − p)·t tᵀ
+            const double both = p[0] * (1.0 - p[0]);
+            if (both > kUnlikely) put(nullptr, x.row(i), static_cast<float>(std::sqrt(x.weight[i] * both)));
+            return;
+        }
         double own = 1.0;
         for (Index r = 0; r < x.rivals; ++r) {
             own -= p[r];
@@ -200,11 +219,31 @@ class Newton {
             narrow_[t] = static_cast<float>(at[t]);
             loss += pull_ * (at[t] - how_.centre[t]) * (at[t] - how_.centre[t]);
         }
+        if (x_.rivals == 1) return loss + two_classes(posterior);
         for (Index i = 0; i < x_.n; i += stride_) {
             if (x_.weight[i] == 0.0) continue;
             for (Index r = 0; r < x_.rivals; ++r) odds_[r] = dot(x_.row(i) + r * x_.n_terms, narrow_.data(), x_.n_terms);
             loss += x_.weight[i] * loss_of_odds(odds_.data(), x_.rivals);
             for (Index r = 0; r < x_.rivals; ++r) posterior[i * x_.rivals + r] = static_cast<float>(odds_[r]);
+        }
+        return loss;
+    }
+
+    // The same of two classes, whose exponentials and logarithms are worked out for several rows at once.
+    TB_INLINE double two_classes(float* posterior) {
+        double odds[kBand], weight[kBand], loss = 0.0;
+        Index row[kBand];
+        for (Index i = 0; i < x_.n;) {
+            Index m = 0;
+            for (; i < x_.n && m < kBand; i += stride_)
+                if (x_.weight[i] != 0.0) row[m] = i, weight[m] = x_.weight[i], odds[m++] = dot(x_.row(i), narrow_.data(), x_.n_terms);
+            TB_SIMD(reduction(+ : loss))
+            for (Index h = 0; h < m; ++h) {
+                const double top = odds[h] > 0.0 ? odds[h] : 0.0, own = exp_of(-top), other = exp_of(odds[h] - top);
+                loss += weight[h] * (top + log_of(own + other));
+                odds[h] = other / (own + other);
+            }
+            for (Index h = 0; h < m; ++h) posterior[row[h]] = static_cast<float>(odds[h]);
         }
         return loss;
     }

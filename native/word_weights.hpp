@@ -10,6 +10,7 @@
 namespace tb {
 
 constexpr float kRounding = 1e-6f;  // share of a sum of floats that may be left of nothing
+constexpr std::int64_t kAhead = 12;  // entries
 constexpr float kNothing = 1e-30f;  // amount that stands for none: its logarithm is finite
 
 struct WordTable {
@@ -28,45 +29,50 @@ struct TextRows {
     const double* length;       // (n,) amount of all its words, those that are not among the entries, too
 };
 
-// What the entries of a document say for each class, terms (entries, K), the document left out of the counts if it has
-// a weight in them. A word that no other document has says nothing.
-TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, Index own, double weight,
-                              float* TB_RESTRICT log_mass, float* TB_RESTRICT terms) {
-    const Index n_classes = t.n_classes, size = (x.start[i + 1] - x.start[i]) * n_classes;
-    const double length = weight * x.length[i];
-    const float least = t.alpha > kNothing ? t.alpha : kNothing, w = static_cast<float>(weight);
-    for (Index k = 0; k < n_classes; ++k) {
-        const double left = t.mass[k] - ((k == own) != t.rivals ? length : 0.0);
-        log_mass[k] = log_of(std::max(static_cast<float>(left), kNothing));
-    }
-    float* TB_RESTRICT out = terms;
-    for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j, out += n_classes) {
-        const float* TB_RESTRICT have = t.amount + static_cast<Index>(x.word[j]) * n_classes;
-        const float taken = w * x.amount[j], of_all = t.rivals ? taken : 0.0f;
-        for (Index k = 0; k < n_classes; ++k) out[k] = std::max(have[k] - of_all, least);
-        if (weight != 0.0) out[own] = std::max(have[own] - (t.rivals ? 0.0f : taken), least);
-    }
-    for (Index m = 0; m < size; ++m) terms[m] = log_of(terms[m]);
-    out = terms;
-    for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j, out += n_classes) {
-        const float total = t.total[x.word[j]];
-        const bool known = total - w * x.amount[j] > kRounding * total;
-        const float by = known ? (t.rivals ? -x.amount[j] : x.amount[j]) : 0.0f;
-        for (Index k = 0; k < n_classes; ++k) out[k] = by * (out[k] - log_mass[k]);
-    }
-}
-
-// Where a document's terms and sums are worked out.
+// Where a document's terms and sums are worked out. Terms are (K, entries): loops go along the entries, which are many.
 struct WordScratch {
-    std::vector<float> terms, log_mass, sum;
-    WordScratch(const TextRows& x, Index n, Index n_classes, Index sums) {
+    std::vector<float> terms, by, factors, sum;
+    WordScratch(const TextRows& x, Index n, Index n_classes, Index n_factors) {
         std::int64_t longest = 0;
         for (Index i = 0; i < n; ++i) longest = std::max(longest, x.start[i + 1] - x.start[i]);
-        terms.resize(static_cast<std::size_t>(longest * n_classes));
-        log_mass.resize(static_cast<std::size_t>(n_classes));
-        sum.resize(static_cast<std::size_t>(n_classes * sums));
+        const auto room = static_cast<std::size_t>(longest);
+        terms.resize(room * static_cast<std::size_t>(n_classes)), by.resize(room), factors.resize(room * static_cast<std::size_t>(n_factors));
+        sum.resize(static_cast<std::size_t>(n_classes * n_factors));
     }
 };
+
+TB_INLINE float sum_of(const float* TB_RESTRICT a, const float* TB_RESTRICT b, Index n) {
+    float sum = 0.0f;
+    TB_SIMD(reduction(+ : sum))
+    for (Index j = 0; j < n; ++j) sum += a[j] * b[j];
+    return sum;
+}
+
+// What the entries of a document say for each class, the document left out of the counts if it has a weight in them. A
+// word that no other document has says nothing.
+TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, Index own, double weight, WordScratch& s) {
+    const Index n_classes = t.n_classes, first = x.start[i], length = x.start[i + 1] - first;
+    const float least = t.alpha > kNothing ? t.alpha : kNothing, w = static_cast<float>(weight);
+    const std::int32_t* TB_RESTRICT word = x.word + first;
+    const float* TB_RESTRICT amount = x.amount + first;
+    float *TB_RESTRICT terms = s.terms.data(), *TB_RESTRICT by = s.by.data();
+    for (Index j = 0; j < length; ++j) {
+        if (j + kAhead < length) {  // words lie all over the table: what comes next is fetched meanwhile
+            const float* next = t.amount + static_cast<Index>(word[j + kAhead]) * n_classes;
+            TB_PREFETCH(next), TB_PREFETCH(next + n_classes - 1), TB_PREFETCH(t.total + word[j + kAhead]);
+        }
+        const float* TB_RESTRICT have = t.amount + static_cast<Index>(word[j]) * n_classes;
+        const float taken = w * amount[j], of_all = t.rivals ? taken : 0.0f, total = t.total[word[j]];
+        for (Index k = 0; k < n_classes; ++k) terms[k * length + j] = have[k] - of_all;
+        if (weight != 0.0) terms[own * length + j] = have[own] - (t.rivals ? 0.0f : taken);
+        by[j] = total - taken > kRounding * total ? (t.rivals ? -amount[j] : amount[j]) : 0.0f;
+    }
+    for (Index k = 0; k < n_classes; ++k, terms += length) {
+        const double left = t.mass[k] - ((k == own) != t.rivals ? weight * x.length[i] : 0.0);
+        const float log_mass = log_of(std::max(static_cast<float>(left), kNothing));
+        for (Index j = 0; j < length; ++j) terms[j] = by[j] * (log_of(std::max(terms[j], least)) - log_mass);
+    }
+}
 
 // How the loss Σ w·(−log P(y | x)) of the documents first .. last that have a weight changes with the weight of each
 // word: slope[word] += the first derivative, curvature[word] += the second. The score of a document is base plus what
@@ -75,36 +81,34 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
                              const float* factor, Index first, Index last, WordScratch& s, double* slope, double* curvature) {
     double loss = 0.0;
     const Index n_classes = t.n_classes;
-    float* TB_RESTRICT p = s.sum.data();
+    float *TB_RESTRICT p = s.sum.data(), *TB_RESTRICT mean = s.factors.data(), *TB_RESTRICT square = s.by.data();
     for (Index i = first; i < last; ++i) {
         const double w = labels.weight[i];
         const Index own = labels.codes[i], length = x.start[i + 1] - x.start[i];
+        const std::int32_t* word = x.word + x.start[i];
         if (w == 0.0) continue;
-        document_terms(t, x, i, own, w, s.log_mass.data(), s.terms.data());
-        for (Index k = 0; k < n_classes; ++k) p[k] = 0.0f;
-        float* TB_RESTRICT terms = s.terms.data();
-        for (Index j = 0; j < length; ++j, terms += n_classes) {
-            const float by = factor[x.word[x.start[i] + j]];
-            for (Index k = 0; k < n_classes; ++k) p[k] += by * terms[k];
-        }
-        for (Index k = 0; k < n_classes; ++k) p[k] += static_cast<float>(base[i * n_classes + k]);
+        document_terms(t, x, i, own, w, s);
+        const float* TB_RESTRICT terms = s.terms.data();
+        for (Index j = 0; j < length; ++j) mean[j] = factor[word[j]];
+        for (Index k = 0; k < n_classes; ++k) p[k] = sum_of(mean, terms + k * length, length) + static_cast<float>(base[i * n_classes + k]);
         const float top = *std::max_element(p, p + n_classes), mine = p[own] - top;
         float sum = 0.0f;
         for (Index k = 0; k < n_classes; ++k) sum += p[k] = exp_of(p[k] - top);
         loss += w * (std::log(static_cast<double>(sum)) - mine);
-        for (Index k = 0; k < n_classes; ++k) p[k] /= sum;
-        terms = s.terms.data();
-        for (Index j = 0; j < length; ++j, terms += n_classes) {
-            const float zero = terms[own];  // against the document's own class: small numbers lose nothing in squares
-            float mean = 0.0f, square = 0.0f;
-            TB_SIMD(reduction(+ : mean, square))
-            for (Index k = 0; k < n_classes; ++k) {
-                const float e = terms[k] - zero, pe = p[k] * e;
-                mean += pe, square += pe * e;
+        std::fill(mean, mean + length, 0.0f), std::fill(square, square + length, 0.0f);
+        const float* TB_RESTRICT zero = terms + own * length;  // against the document's own class: small numbers lose nothing in squares
+        for (Index k = 0; k < n_classes; ++k) {
+            const float share = p[k] / sum;
+            if (k == own || share < kRounding) continue;
+            for (Index j = 0; j < length; ++j) {
+                const float e = terms[k * length + j] - zero[j], pe = share * e;
+                mean[j] += pe, square[j] += pe * e;
             }
-            const std::int32_t v = x.word[x.start[i] + j];
-            slope[v] += w * static_cast<double>(mean);
-            curvature[v] += w * static_cast<double>(std::max(square - mean * mean, 0.0f));
+        }
+        for (Index j = 0; j < length; ++j) {
+            if (j + kAhead < length) TB_PREFETCH(slope + word[j + kAhead]), TB_PREFETCH(curvature + word[j + kAhead]);
+            slope[word[j]] += w * static_cast<double>(mean[j]);
+            curvature[word[j]] += w * static_cast<double>(std::max(square[j] - mean[j] * mean[j], 0.0f));
         }
     }
     return loss;
@@ -114,18 +118,15 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
 TB_INLINE void word_scores(const WordTable& t, const TextRows& x, const std::int64_t* chosen, Index n, const double* base,
                            const float* weight, Index m, WordScratch& s, double* scores) {
     const Index n_classes = t.n_classes;
-    for (Index r = 0; r < n; ++r, scores += m * n_classes) {
+    for (Index r = 0; r < n; ++r) {
         const Index i = chosen[r], length = x.start[i + 1] - x.start[i];
-        document_terms(t, x, i, 0, 0.0, s.log_mass.data(), s.terms.data());
-        std::fill(s.sum.begin(), s.sum.end(), 0.0f);
-        const float* TB_RESTRICT terms = s.terms.data();
-        for (Index j = 0; j < length; ++j, terms += n_classes) {
-            const float* of_word = weight + static_cast<Index>(x.word[x.start[i] + j]) * m;
-            float* TB_RESTRICT sum = s.sum.data();
-            for (Index c = 0; c < m; ++c, sum += n_classes)
-                for (Index k = 0; k < n_classes; ++k) sum[k] += of_word[c] * terms[k];
-        }
-        for (Index c = 0; c < m * n_classes; ++c) scores[c] = base[i * n_classes + c % n_classes] + static_cast<double>(s.sum[static_cast<std::size_t>(c)]);
+        const std::int32_t* word = x.word + x.start[i];
+        document_terms(t, x, i, 0, 0.0, s);
+        for (Index j = 0; j < length; ++j)
+            for (Index c = 0; c < m; ++c) s.factors[static_cast<std::size_t>(c * length + j)] = weight[word[j] * m + c];
+        for (Index c = 0; c < m; ++c)
+            for (Index k = 0; k < n_classes; ++k)
+                *scores++ = base[i * n_classes + k] + static_cast<double>(sum_of(s.factors.data() + c * length, s.terms.data() + k * length, length));
     }
 }
 

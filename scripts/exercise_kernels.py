@@ -6,6 +6,7 @@ must not read or write outside what it was lent. Results are held against plain 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels
+from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels, word_kernels
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
 from tallybayes.core.trials import Trial
 from tallybayes.core.word_kernels import TextRows, WordCounts
 from tallybayes.families import Hierarchical, numeric_families
+from tallybayes.storage.ledger import blobs
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (5, 0), (31, 2), (32, 3), (33, 17), (257, 5), (700, 1)]  # around the block sizes
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
@@ -284,6 +286,29 @@ def pair_slopes(rng: np.random.Generator) -> None:
         refused(pair_kernels.pair_slopes, wrong, two, np.ones(1))
     for pairs in (two + 1, two - 1, two[:, :1]):
         refused(pair_kernels.pair_slopes, rows, np.ascontiguousarray(pairs), np.ones(1))
+    interaction_gains(rng, two)
+
+
+def interaction_gains(rng: np.random.Generator, pairs: Any) -> None:
+    n_levels = np.array([3, 20])
+    for n, (n_classes, width) in itertools.product((0, 1, 5, 600), ((2, 4), (4, 8), (5, 16))):
+        codes = rng.integers(-1, n_levels[:, None], size=(2, n)).astype(np.int32)
+        terms = rng.random((n, width)).astype(np.float32)
+        assert np.isfinite(pair_kernels.interaction_gains(codes, n_levels, terms, n_classes, pairs, 1.0)).all()
+    right = codes, n_levels, terms, n_classes, pairs, 1.0
+    for place, wrong in (
+        (0, codes + np.int32(20)),
+        (1, n_levels[:1]),
+        (1, np.array([3, 2**40])),
+        (2, terms[1:]),
+        (2, np.ascontiguousarray(terms[:, :15])),
+        (3, 1),
+        (3, 9),
+        (4, pairs + 1),
+        (4, pairs - 1),
+        (5, 0.0),
+    ):
+        refused(pair_kernels.interaction_gains, *right[:place], wrong, *right[place + 1 :])
 
 
 def sparse(rng: np.random.Generator) -> None:
@@ -649,6 +674,25 @@ def evidence_weights(rng: np.random.Generator) -> None:
         refused(fitting.loss_rises, terms, weight, np.ones(columns + 2))
         refused(fitting.column_constants, terms, codes, weight, at, np.zeros(k + 1))
         refused(fitting.column_constants, terms, np.full(n + 1, 9), weight, at, np.zeros(k))
+        evidence = rng.normal(size=(n, k, columns)).astype(np.float32)
+        fitting.against_own(evidence, codes, terms, 1)
+        rivals = (evidence - evidence[np.arange(n), codes][:, None])[np.arange(k) != codes[:, None]]
+        assert np.array_equal(terms[:, :, 1:], rivals.reshape(n, k - 1, columns))
+        refused(fitting.against_own, evidence, codes, terms, 2)
+        refused(fitting.against_own, evidence, np.full(n + 1, k, dtype=np.int32), terms, 1)
+
+
+def readings(rng: np.random.Generator) -> None:
+    """Weights of nested readings, and the losses of their scores."""
+    for n, k, v in itertools.product((0, 1, 600), (1, 2, 5), (1, 4)):
+        base, terms = (rng.normal(size=size).astype(np.float32) for size in ((k, n), (v, k, n)))
+        weight, centre, at = rng.choice([0.0, 1.0], size=n), np.ones(v), np.ones(v)
+        assert np.isfinite(fitting.stack_readings(base, terms, weight, centre, at, 3.0, 1e-8))
+        refused(fitting.stack_readings, base, terms, np.ones(n + 1), centre, at, 3.0, 1e-8)
+        refused(fitting.stack_readings, base, terms, weight, np.ones(v + 1), at, 3.0, 1e-8)
+        scores, codes = rng.normal(size=(n, k)), rng.integers(k, size=n).astype(np.int32)
+        assert (fitting.score_losses(scores, codes) >= 0).all()
+        refused(fitting.score_losses, scores, np.full(n + 1, k, dtype=np.int32))
 
 
 def _native_of(module: Any) -> Any:
@@ -737,6 +781,10 @@ def columns(rng: np.random.Generator) -> None:
                     refused(family.tuned, summary, wrong)
         for column in x.T:
             column_kernels.fine_edges(np.sort(column[np.isfinite(column)]), 8, 1e-15)
+            column_kernels.units_of(column, labels.weight)
+            column_kernels.bin_codes(column, [0.0, 0.5])
+    refused(column_kernels.bin_codes, np.ones(3), [1.0, 0.0])
+    refused(column_kernels.units_of, np.ones(3), np.ones(2))
     huge = np.array([-1e308, -1e-308, 5e-324, 1e-300, 1e300, 1.7e308])
     assert len(column_kernels.fine_edges(huge, 4, 1e-15)) > 0
     refused(column_kernels.fine_edges, huge[::-1].copy(), 4, 1e-15)
@@ -744,9 +792,44 @@ def columns(rng: np.random.Generator) -> None:
     refused(column_kernels.spread_counts, np.ones((5, K)), np.array([5]), np.ones(2))
 
 
+def ledgers(rng: np.random.Generator) -> None:
+    """Records of a ledger, whole and damaged."""
+    n, page, slots = 40, 8, 4
+    mate = np.arange(n)
+    mate[30:] = mate[30:].reshape(-1, 2)[:, ::-1].ravel()  # products of two columns, both ways round
+    group = np.array([0, 1, -1, 0], dtype=np.int32)
+    for cells, most in itertools.product((0, 1, 300), (1, 300, 1e6)):
+        owner, cell = np.sort(rng.integers(page * slots, size=cells)), rng.integers(n, size=cells)
+        c_owner = np.repeat(np.unique(owner), n)
+        c_cell = np.tile(np.arange(n), len(np.unique(owner)))
+        moments = np.column_stack(
+            (rng.integers(1, 3, len(c_cell)), rng.normal(size=len(c_cell)), np.zeros(len(c_cell)))
+        )
+        moments[:, 0] = np.repeat(moments[::2, 0], 2)
+        row = (*blobs.packed(owner, cell, np.ceil(rng.random(cells) * most), c_owner, c_cell, moments),)
+        wanted = rng.random((2, page)) < 0.7
+        blobs.summed([row, row], wanted, group, mate)
+        found = blobs.unpacked([row, row], n, page * slots)
+        assert np.array_equal(np.sort(found.cell), np.sort(np.tile(cell, 2)))
+        for place, part in enumerate(row[1:], start=1):
+            with contextlib.suppress(ValueError):  # other numbers may fit
+                blobs.summed([(*row[:place], b"\xff" * len(part), *row[place + 1 :])], wanted[:1], group, mate)
+            for damaged in (part[:-1], part + b"\0", part.decode("latin-1"), None):
+                if damaged != part:
+                    changed = (*row[:place], damaged, *row[place + 1 :])
+                    refused(blobs.summed, [changed], wanted[:1], group, mate)
+                    refused(blobs.unpacked, [changed], n, page * slots)
+        for flags in (-1, 6, 2**70, None):
+            refused(blobs.unpacked, [(flags, *row[1:])], n, page * slots)
+        refused(blobs.unpacked, [row[:3]], n, page * slots)
+        refused(blobs.summed, [row], wanted, group, mate)
+        refused(blobs.summed, [row], wanted[:1], group, mate + 1)
+
+
 def main() -> None:
     watch = Watch()
-    kernels._native = keys._native = fitting._native = column_kernels._native = pair_kernels._native = watch
+    for module in (kernels, keys, fitting, column_kernels, pair_kernels, word_kernels, blobs):
+        module._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
     for part in (
         *numbers,
@@ -757,8 +840,10 @@ def main() -> None:
         rival_words,
         corrections,
         evidence_weights,
+        readings,
         mail,
         row_keys,
+        ledgers,
     ):
         part(np.random.default_rng(0))
         print(f"{part.__name__.replace('_', ' ')}: fine", flush=True)

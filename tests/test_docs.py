@@ -70,6 +70,8 @@ def test_laws_are_in_the_architecture() -> None:
     assert laws - set(re.findall(r"`(test_\w+\.py)`", text)) == set()
 
 
-def test_decisions_are_in_their_index() -> None:
+def test_decisions_are_numbered_one_by_one_and_in_their_index() -> None:
     index = (DECISIONS / "index.md").read_text(encoding="utf-8")
+    numbers = sorted(int(page.name[:4]) for page in DECISIONS.glob("0*.md"))
+    assert numbers == list(range(1, len(numbers) + 1))
     assert [page.name for page in sorted(DECISIONS.glob("0*.md")) if f"({page.name})" not in index] == []

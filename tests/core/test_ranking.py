@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics
 
 from tallybayes.core.costs import cheapest, cost_matrix
-from tallybayes.core.ranking import MOST_RANKED, MOST_THRESHOLDS, Ranking, rankings
+from tallybayes.core.ranking import MOST_RANKED, MOST_THRESHOLDS, ROUND, Ranking, rankings
 from tallybayes.errors import SettingError
 
 
@@ -39,10 +39,18 @@ def test_the_points_are_those_of_scikit_learns_curve():
 def test_many_rows_keep_few_thresholds_on_the_same_curve():
     p, y, w = drawn(100_000)
     found = Ranking.of(p, y, w)
-    assert len(found.threshold) <= MOST_THRESHOLDS + 2
+    assert len(found.threshold) <= MOST_THRESHOLDS + len(ROUND) + 1
     assert found.recall[-1] == found.selected[-1] == found.false_positive_rate[-1] == 1.0
     trapezoid = np.trapezoid(np.append(0, found.recall), np.append(0, found.false_positive_rate))
     assert trapezoid == pytest.approx(found.area, abs=1e-3)
+
+
+def test_at_half_percents_the_rows_above_are_exact():
+    p, y, w = drawn(20_000)
+    positive, negative = Ranking.of(p, y, w).above(ROUND)
+    above = p >= ROUND[:, None]
+    assert_allclose(positive, above @ (w * y))
+    assert_allclose(negative, above @ (w * ~y))
 
 
 def test_any_order_of_the_rows_gives_one_ranking():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def test_the_compiled_tokeniser_is_the_plain_one(way: dict[str, Any], text: str,
 
 
 def test_every_character_is_read_as_the_plain_tokeniser_does() -> None:
-    every = [chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cn", "Cs")]
+    every = [chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cn", "Cs", "Co")]
+    every += ["\ue000", "\uf8ff", "\U000f0000", "\U0010fffd"]  # the others that are for private use are alike
     for lower in (True, False):
         tokens = Tokens(lower=lower)
         for i in range(0, len(every), 5000):
@@ -156,7 +158,8 @@ def test_the_words_of_count_vectorizer(documents: list[str], ngrams: tuple[int, 
 
 
 def test_every_character_is_lowered_and_classed_as_python_does() -> None:
-    every = [chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cn", "Cs")]
+    every = [chr(c) for c in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(c)) not in ("Cn", "Cs", "Co")]
+    every += ["\ue000", "\uf8ff", "\U000f0000", "\U0010fffd"]  # the others that are for private use are alike
     documents = ["".join(f" aa{c}bb" for c in every[i : i + 5000]) for i in range(0, len(every), 5000)]
     peer, ours = CountVectorizer().build_analyzer(), Tokens("sklearn")
     for document in documents:
@@ -208,6 +211,23 @@ def test_bytes_that_are_no_utf8(raw: bytes) -> None:
     words = list(Vocabulary(counted[3], counted[4]))
     replaced = raw.decode("utf-8", "replace")
     assert words == sorted(set(Tokens().tokenise(replaced)))
+
+
+@pytest.mark.parametrize("words", ["text", "unicode", "sklearn", "lines"])
+def test_pairs_are_counted_like_any_tokens(words: Any) -> None:
+    """They are counted by the numbers of their words: enough of them that their list grows, many of them repeated."""
+    rng = np.random.default_rng(0)
+    some = ["a", "a'b", "ab", "zoë", "b", "10", "don't", "ภาษา", "日本語", ":-)", "!"]
+    texts = [
+        " ".join(rng.choice(some, n)) + "\n" + " ".join(f"w{i}" for i in rng.integers(0, 60, n)) for n in range(60)
+    ]
+    tokens = Tokens(words=words, ngrams=(1, 2))
+    data, column, start, text, word_start = _native.count_tokens(texts_of(texts), 0, len(texts), tokens.native())
+    vocabulary = list(Vocabulary(text, word_start))
+    assert vocabulary == sorted(vocabulary)
+    for i, each in enumerate(texts):
+        found = {vocabulary[c]: n for c, n in zip(column[start[i] : start[i + 1]], data[start[i] :], strict=False)}
+        assert found == Counter(tokens.tokenise(each))
 
 
 def test_a_very_long_document() -> None:

@@ -220,7 +220,7 @@ def test_of_a_large_table_in_postgres_a_sample_alone_is_read(postgres, loans, mo
 
 def test_the_sample_is_as_large_as_stated(postgres, loans, monkeypatch):
     drawn = []
-    from tallybayes.data.scans import EngineSource
+    from tallybayes.data.engine_scans import EngineSource
 
     sample = EngineSource.sample
     monkeypatch.setattr(EngineSource, "sample", lambda *args: drawn.append(args[-1]) or sample(*args))

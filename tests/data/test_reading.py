@@ -353,3 +353,40 @@ def test_a_given_encoding_and_delimiter(tmp_path: Path) -> None:
         "Gdańsk",
         "Łódź",
     )
+
+
+def test_times_of_a_day_are_read_alike_written_or_stored(tmp_path: Path) -> None:
+    clock = [datetime.time(i * 7 % 24, i * 11 % 60) for i in range(60)]
+    label = ["p" if time.hour * 60 + time.minute > 700 else "q" for time in clock]
+    stored = pl.DataFrame({"at": clock, "none": pl.Series([None] * 60, dtype=pl.Null), "y": label})
+    stored.write_parquet(tmp_path / "rows.parquet")
+    text = {"at": [time.isoformat("minutes") for time in clock], "none": [None] * 60, "y": label}
+    tables = [stored, stored.lazy(), stored.to_pandas(), str(tmp_path / "rows.parquet"), text]
+    relation = duckdb.sql(f"SELECT * FROM '{tmp_path / 'rows.parquet'}'")
+    reasons = {str(NaiveBayes(classical=True).fit(table, target="y").schema_) for table in [*tables, relation]}
+    assert len(reasons) == 1
+    assert "times of a day; as hour, minutes" in reasons.pop()
+
+
+def test_nanoseconds_with_a_zone_are_read_from_parquet(tmp_path: Path) -> None:
+    when = pd.to_datetime(rows()["when"], format="%d/%m/%Y %H:%M").tz_localize("Europe/Berlin", ambiguous=True)
+    frame = pd.DataFrame({"when": when.as_unit("ns"), "y": rows()["y"]})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    expected = NaiveBayes(classical=True).fit(frame, target="y").predict_proba(frame)
+    for table in (str(tmp_path / "rows.parquet"), duckdb.sql(f"SELECT * FROM '{tmp_path / 'rows.parquet'}'")):
+        found = NaiveBayes(classical=True).fit(table, target="y").predict_proba(frame)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_milliseconds_since_1970_are_recognised() -> None:
+    seconds = [1_700_000_000 + 40_000 * i for i in range(40)]
+    label = ["p", "q"] * 20
+    tables = [{"t": seconds, "y": label}, {"t": [1000 * s for s in seconds], "y": label}]
+    models = [fitted(table, classical=True, kind={"t": "epoch"}) for table in tables]
+    assert "as milliseconds since 1970" in str(models[1].schema_)
+    expected = models[0].predict_proba({"t": seconds})
+    np.testing.assert_allclose(models[1].predict_proba(tables[1]), expected, rtol=0, atol=1e-9)
+    scope: dict[str, Any] = {}
+    exec(models[1].to_python(), scope)
+    found = [list(scope["predict_proba"]({"t": t}).values()) for t in tables[1]["t"]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

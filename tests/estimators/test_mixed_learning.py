@@ -809,6 +809,16 @@ def test_selecting_columns_of_a_calibrated_model_does_not_pretend() -> None:
     assert (smaller.calibration is None) == (smaller.model_.settings.calibration is None)
 
 
+def test_options_of_columns_that_are_not_selected_go() -> None:
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=80), "z": rng.normal(size=80)}
+    y = (table["x"] + rng.normal(size=80) > 0).astype(int)
+    model = NaiveBayes(monotone={"x": 1, "z": -1}, max_bins={"z": 3}, missing_values={"z": [9]}).fit(table, y)
+    chosen = model.select(["x"])
+    assert (chosen.monotone, chosen.max_bins, chosen.missing_values) == ({"x": 1}, {}, {})
+    chosen.fit({"x": table["x"]}, y)  # names no column that there is not
+
+
 def test_selecting_what_is_not_there_is_an_error() -> None:
     with pytest.raises(SchemaError, match="there is no column 'town'; the tally has city, side"):
         NaiveBayes(classical=True).fit({"city": CITY, "side": SIDE}, Y).select(["town"])

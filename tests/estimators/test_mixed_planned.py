@@ -361,7 +361,7 @@ def test_the_schema_says_the_family_and_the_runner_up() -> None:
     assert "; zero or lognormal (log loss alone 0." in reasons["spent"]
     for name in ("size", "money", "comb"):
         assert "(log loss alone 0." in reasons[name]
-    assert reasons[PAIR].startswith("together they gain")
+    assert reasons[PAIR].startswith("together they predict held-out rows better")
     model.partial_fit(*table(10, seed=3))
     assert "log loss" not in str(model.schema_)  # that was told of the rows it was chosen by
 

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tallybayes.core.batch import MISSING, UNSEEN, Codes
 from tallybayes.errors import NotAvailableError
 from tallybayes.families import Binned, Hierarchical
-from tallybayes.families.binned import MOST_BINS, partition, partition_cost
+from tallybayes.families._merged import partition_cost
+from tallybayes.families.binned import MOST_BINS, partition
 
 from .fitting import fitted, labels
 

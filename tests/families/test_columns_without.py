@@ -10,8 +10,8 @@ from tallybayes.core.family import Family
 from tallybayes.core.trials import Trial
 from tallybayes.errors import RowError
 from tallybayes.families import Binned, Exponential, Gamma, Gaussian, Hierarchical, Kernel, Lognormal, ZeroInflated
+from tallybayes.families._merged import partition_cost
 from tallybayes.families._tables import STRENGTHS
-from tallybayes.families.binned import partition_cost
 
 NUMBERS = [
     Gaussian.usual(),

@@ -202,3 +202,11 @@ def test_numbers_are_not_worked_out_in_fractions() -> None:
     mixed = NaiveBayes().fit({"wind": ["a", "b"], "degrees": [1.0, 2.0]}, ["no", "yes"]).model_
     with pytest.raises(DataError, match="there is no column 'degrees'; the model has wind"):
         level_ratios(mixed, "degrees")
+
+
+def test_an_explanation_fits_a_narrow_terminal() -> None:
+    columns = {f"a column with a long name {j}": ["x", "y"] * 20 for j in range(3)}
+    model = NaiveBayes(classical=True).fit(columns, ["p", "q"] * 20)
+    found = model.explain({name: values[0] for name, values in columns.items()} | {"a column with a long name 1": None})
+    assert max(map(len, found.in_width(50).splitlines())) <= 50
+    assert max(map(len, str(found).splitlines())) > 50

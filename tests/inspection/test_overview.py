@@ -64,7 +64,7 @@ def test_a_column_of_a_pair_is_not_left_out() -> None:
 
 def test_the_screen_has_no_empty_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = train({"a": [1] * 80, "y": LABELS}, tmp_path, capsys)
-    assert "no column says anything about the class" in printed
+    assert "no column is evidence about the class" in printed
     assert "\n\n\n" not in printed
 
 
@@ -78,3 +78,13 @@ def test_a_weight_with_a_correction_is_marked(tmp_path: Path, capsys: pytest.Cap
     assert corrected
     assert marked == corrected
     assert "* and a correction learned from rows" in printed
+
+
+def test_parts_of_a_date_are_no_surprise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    day = [f"2023-{1 + i * 7 % 12:02}-{1 + i * 5 % 28:02}" for i in range(160)]
+    code = [f"c{i * 37 % 150}" for i in range(160)]
+    shown = train({"day": day, "code": code, "x": RNG.normal(size=160).round(3), "y": LABELS * 2}, tmp_path, capsys)
+    assert "redundant" not in shown  # of days and month
+    assert "day has 31 different values" not in shown
+    assert not re.search(r"\bday (and|says)|, day\b", shown)  # the date itself is no column beside its parts
+    assert "--kind code=category keeps it" in " ".join(shown.split())

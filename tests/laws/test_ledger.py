@@ -7,7 +7,7 @@ import pytest
 
 from tallybayes import Ledger, rows
 from tallybayes.core.tally import Tally
-from tallybayes.storage.ledger import core
+from tallybayes.storage.ledger import core, sums
 from tests.refined import refined, table
 
 from .cases import FAMILY_CASES
@@ -43,6 +43,8 @@ def folding(request, monkeypatch):
     """Whether batches are read from the contents, from the sums, or from both."""
     monkeypatch.setattr(core, "FOLD", {"contents": 10**9, "sums": 0, "both": 35}[request.param])
     monkeypatch.setattr(core, "SHARE", 10**9)
+    if request.param == "sums":  # as of many keys
+        monkeypatch.setattr(sums, "FEW", 0)
 
 
 def batches(seed=0, n=60, last=130):

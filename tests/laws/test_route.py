@@ -141,7 +141,18 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "calibration isotonic": {"calibration": "isotonic"},
     "sample_weight": {"sample_weight": "worth"},
     "sample_weight classical": {"sample_weight": "worth", "classical": True},
+    "readable": {"readable": True, "drop": ["note"]},
+    "max_bins": {"max_bins": {"size": 3, "town": 4}, "drop": ["note"]},
+    "missing_values": {"missing_values": {"age": [20, 21], "mood": ["bad"]}, "classical": True},
 }
+# Tried elsewhere: rows without a label and two classes below, the others in test_class_weight.py and tests/data.
+ELSEWHERE = {"unlabelled", "em", "monotone", "class_weight", "decimal", "dates", "encoding", "delimiter"}
+NO_PART_IN_LEARNING = {"decay", "strict", "n_jobs", "verbose"}
+
+
+def test_every_parameter_is_tried() -> None:
+    tried = {name for params in PARAMETERS.values() for name in params} - {"sample_weight"}
+    assert {*NaiveBayes().get_params()} == tried | ELSEWHERE | NO_PART_IN_LEARNING
 
 
 # Those whose choices depend on the number of rows, tried with more of them.
@@ -171,6 +182,11 @@ def test_so_do_more_rows_than_are_sampled(
 ) -> None:
     sample_fewer(monkeypatch)
     assert_one_model(more, PARAMETERS[name], STORED, tmp_path)
+
+
+def test_monotone_evidence_is_the_same_on_every_route(few: pl.DataFrame, tmp_path: Path) -> None:
+    two = few.drop("note").filter(pl.col("label") != "c")
+    assert_one_model(two, {"monotone": {"size": 1, "age": "auto"}}, STORED, tmp_path)
 
 
 def test_so_do_60_000_rows(tmp_path: Path) -> None:

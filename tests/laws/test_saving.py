@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_clusterer
 
 import tallybayes
-from tallybayes import storage
+from tallybayes import EM, storage
 from tallybayes.core.equality import same_value
 from tallybayes.errors import SettingError
 
@@ -55,7 +55,12 @@ FITTED: dict[str, tuple[Any, Any]] = {
         tallybayes.NaiveBayes(calibration="isotonic", numeric="kernel", pairs=[("size", "town")]),
         TABLE,
     ),
-    "NaiveBayesMixture": (tallybayes.NaiveBayesMixture(3, random_state=0), {**TABLE, "note": [None] * N}),
+    "NaiveBayes, unlabelled": (tallybayes.NaiveBayes(unlabelled="em", verbose=1), TABLE),
+    "TextNB, steps": (tallybayes.TextNB(unlabelled="em", em=EM(weight=0.5, max_iter=9, verbose=1)), TEXTS),
+    "NaiveBayesMixture": (
+        tallybayes.NaiveBayesMixture(3, max_iter=50, tol=1e-3, verbose=1, random_state=0),
+        {**TABLE, "note": [None] * N},
+    ),
     "NaiveBayesMixture, of counts": (
         tallybayes.NaiveBayesMixture(2, estimator=tallybayes.PoissonNB(alpha=0.5), random_state=1),
         COUNTS,
@@ -115,9 +120,10 @@ def test_every_estimator_is_tried() -> None:
 @pytest.mark.parametrize("name", FITTED)
 def test_an_estimator_is_loaded_as_it_was_saved(name: str, tmp_path: Path) -> None:
     estimator, rows = FITTED[name]
-    model = (
-        estimator.fit(rows, np.array(["x", "yy", "zzz"])[CODES]) if is_classifier(estimator) else estimator.fit(rows)
-    )
+    y = np.array(["x", "yy", "zzz"], dtype=object)[CODES]
+    if "unlabelled" in estimator.get_params() and estimator.unlabelled == "em":
+        y[::4] = None
+    model = estimator.fit(rows, y) if is_classifier(estimator) else estimator.fit(rows)
     again = round_trip(model, rows, tmp_path)
     if is_clusterer(estimator):
         assert again.labels_.tolist() == model.labels_.tolist()
@@ -125,10 +131,10 @@ def test_an_estimator_is_loaded_as_it_was_saved(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("name", ["GaussianNB", "NaiveBayes, classical", "TextNB", "GaussianDiscriminant"])
+@pytest.mark.parametrize("name", [name for name in FITTED if name.endswith(("NB", "Discriminant", "classical"))])
 def test_labels_of_every_type_are_loaded_as_they_were(name: str, labels: str, tmp_path: Path) -> None:
     estimator, rows = FITTED[name]
-    if name == "GaussianNB":
+    if name == "GaussianNB":  # whose priors are for three classes
         estimator = tallybayes.GaussianNB()
     values = LABELS[labels]
     y = values[CODES % len(values)]

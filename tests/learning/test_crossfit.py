@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from tallybayes import NaiveBayes, datasets, learn, rows
-from tallybayes.learning.options import Options
-from tallybayes.learning.pairs import PAIRS_A_COLUMN
+from tallybayes.learning.options import PAIRS_A_COLUMN, Options
 
 
 def noise(n, d, seed):

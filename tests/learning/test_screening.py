@@ -47,9 +47,7 @@ def test_xor_is_solved_by_a_pair():
     assert model.weights_.columns["a together with b"] > 0.5
     assert model.score(x, y) > 0.93
     assert NaiveBayes(max_pairs=0).fit(x, y).score(x, y) < 0.65
-    reason = model.schema_.columns[-1].reason
-    assert reason.startswith("together they gain")
-    assert "leave-one-out" in reason
+    assert model.schema_.columns[-1].reason == "together they predict held-out rows better than apart"
 
 
 def test_xor_of_numbers_is_solved_by_a_pair():
@@ -271,13 +269,13 @@ def test_what_is_no_number_of_pairs_is_refused(given):
 # ---------------------------------------------------------------------------------------- many columns, missing values
 
 
-def test_500_columns_are_screened_in_little_memory():
+def test_300_columns_are_screened_in_little_memory():
     rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 4, (60, 500)).astype(float), rng.integers(0, 2, 60)
+    x, y = rng.integers(0, 4, (60, 300)).astype(float), rng.integers(0, 2, 60)
     tracemalloc.start()
     try:
         NaiveBayes().fit(x, y)
-        assert tracemalloc.get_traced_memory()[1] < 200e6
+        assert tracemalloc.get_traced_memory()[1] < 72e6
     finally:
         tracemalloc.stop()
 

@@ -216,8 +216,9 @@ def test_a_word_learned_later_weighs_what_the_text_weighs():
 def test_words_beside_other_columns():
     texts, y = reviews(150)
     table = {"review": texts, "stars": np.where(y == "good", 4.0, 2.0) + RNG.normal(size=150)}
-    model = NaiveBayes(weights="words", max_pairs=0, kind={"review": "text"}).fit(table, y)
-    assert "review" in model.weights_.words
+    table["tags"] = RNG.choice(["a;b", "b;c", "c", "a;c"], 150)  # which have no weights of their own
+    model = NaiveBayes(weights="words", max_pairs=0, kind={"review": "text", "tags": "tags"}).fit(table, y)
+    assert [*model.weights_.words] == ["review"]
     batch = model._rows(table)
     added = model.model_.contributions(batch).sum(axis=2) + model.model_.prior_score
     np.testing.assert_allclose(added, model.model_.log_joint(batch), atol=1e-9)

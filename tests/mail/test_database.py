@@ -25,7 +25,7 @@ import sys
 from tallybayes.mail.identity import Identity
 from tallybayes.mail.ledger import Item, change
 path, who = sys.argv[1:]
-for n in range(100):
+for n in range(40):
     words = f"all\\nby {who}\\nnumber {n}\\nof {who} number {n}"
     item = Item(Identity(f"{who} {n}".encode(), None), words, n % 2)
     shared = Item(Identity(f"{n}".encode(), None), "shared", n % 2)  # all of them learn this one
@@ -50,15 +50,15 @@ def test_eight_processes_learn_messages_at_once_and_all_are_counted(memory: Path
     writers = [subprocess.Popen([sys.executable, "-c", LEARN, path, str(who)]) for who in range(8)]
     assert [writer.wait() for writer in writers] == [0] * 8
     model = database.read(path)
-    assert model.tally.class_weight.tolist() == [450.0, 450.0]
+    assert model.tally.class_weight.tolist() == [180.0, 180.0]
     words, summary = model.schema.columns[0].levels, model.tally.blocks[filter.BLOCK].summary
     assert words is not None
     assert isinstance(summary, Counts)
-    assert len(words) == 2 + 8 + 100 + 800
+    assert len(words) == 2 + 8 + 40 + 320
     counted = dict(zip(words, summary.count.sum(axis=0).tolist(), strict=True))
-    assert (counted["all"], counted["shared"]) == (800, 100)
-    assert {counted[f"by {who}"] for who in range(8)} == {100.0}
-    assert {counted[f"of {who} number {n}"] for who in range(8) for n in range(100)} == {1.0}
+    assert (counted["all"], counted["shared"]) == (320, 40)
+    assert {counted[f"by {who}"] for who in range(8)} == {40.0}
+    assert {counted[f"of {who} number {n}"] for who in range(8) for n in range(40)} == {1.0}
     with opened(path) as book:
         assert book.remembers_all()
 

@@ -84,8 +84,8 @@ def test_a_hundred_classes_and_a_large_vocabulary() -> None:
     rng = np.random.default_rng(0)
     found, page = made(NaiveBayes(classical=True).fit({"a": rng.normal(size=500)}, np.arange(500) % 100))
     assert page.open == []
-    counts = rng.poisson(0.01, size=(200, 60_000))
-    found, page = made(MultinomialNB().fit(counts, np.arange(200) % 20))
+    counts = rng.poisson(0.01, size=(100, 18_000))
+    found, page = made(MultinomialNB().fit(counts, np.arange(100) % 20))
     assert found.scorer is None or len(json.dumps(found.scorer)) <= report.MOST_BYTES
     assert page.open == []
 
@@ -137,3 +137,40 @@ def test_a_date_is_used_by_its_parts_and_names_break_after_underscores() -> None
     assert any(each.column.startswith("written_at: ") for each in found.importance.columns)
     assert "written_<wbr>at: " in found.html()
     assert page.open == []
+
+
+def test_typical_rows_are_likely_ones_without_what_is_not_used() -> None:
+    table = datasets.penguins()
+    species = table.pop("species")
+    table["ring"] = [f"ring {i}" for i in range(len(species))]
+    found, _ = made(NaiveBayes().fit(table, species), table, species)
+    (adelie, *_), *_ = found.typical
+    mass = np.array(table["body_mass_g"], dtype=float)[np.array(species) == "Adelie"]
+    low, high = np.nanquantile(mass, (0.1, 0.9))
+    assert low <= float(adelie["body_mass_g"]) <= high
+    assert "ring" not in adelie
+    read, _, _ = re.sub(r"<script.*?</script>", "", found.html(), flags=re.S).partition("<summary>Settings")
+    assert not re.search(r"\bnats\b|hierarchical|×÷", read)
+
+
+def test_large_pages_have_eight_digits_of_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    model = NaiveBayes().fit({"x": rng.normal(y), "c": rng.integers(0, 3, 90).astype(str)}, y)
+    exact, _ = made(model)
+    monkeypatch.setattr(report, "ROOMY", 0)
+    short, _ = made(model)
+    pairs = zip(exact.scorer["terms"], short.scorer["terms"], strict=True)
+    found = [(np.array(a["scores"]), np.array(b["scores"])) for a, b in pairs if "scores" in a]
+    assert any((a != b).any() for a, b in found)
+    for a, b in found:
+        np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def test_at_half_the_threshold_table_is_the_confusion_table() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=3000)
+    y = np.where(rng.random(3000) < 1 / (1 + np.exp(-x)), "b", "a")
+    found, _ = made(NaiveBayes().fit({"x": x}, y), {"x": x}, y)
+    (known,) = json.loads(re.search(r'id="decisions">(.*?)</script>', found.html(), re.S)[1])
+    assert [known["negative"][100], known["positive"][100]] == found.evaluation.confusion[:, 1].tolist()

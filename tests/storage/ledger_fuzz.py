@@ -44,7 +44,7 @@ def rows(number: int) -> dict[str, list[Any]]:
     return {"size": [number % 17 / 4], "colour": [colour], "label": ["yes" if number % 2 else "no"]}
 
 
-def append(path: Path, who: str, first: int, n: int, group: int, acknowledged: int) -> None:
+def append(path: Path | str, who: str, first: int, n: int, group: int, acknowledged: int) -> None:
     """Append batches, and write the number of each group to a pipe once it is on the disk."""
     with Ledger.open(path) as ledger, ledger.appending(every=group) as appender:
         done = 0
@@ -72,9 +72,9 @@ def child(work: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def kills(folder: Path, n: int, seed: int = 0) -> tuple[int, int, int]:
+def kills(path: Path | str, n: int, seed: int = 0) -> tuple[int, int, int]:
     """Kill a writer so many times; return the batches acknowledged, those lost, and files found broken."""
-    path, dice = folder / "kills.ledger", random.Random(seed)
+    dice = random.Random(seed)
     Ledger.create(path, plan(), period="step").close()
     sure = lost = broken = 0
     following = 0
@@ -109,9 +109,8 @@ def kills(folder: Path, n: int, seed: int = 0) -> tuple[int, int, int]:
     return sure, lost, broken
 
 
-def writers(folder: Path, n: int, batches: int) -> tuple[int, int]:
+def writers(path: Path | str, n: int, batches: int) -> tuple[int, int]:
     """So many writers at once and a reader beside them; return the batches acknowledged and those lost."""
-    path = folder / "writers.ledger"
     Ledger.create(path, plan(), period="step").close()
     read, write = os.pipe()
     children = [
@@ -253,9 +252,9 @@ def damage(folder: Path, seeds: Iterable[int]) -> tuple[Counter[str], list[str]]
 def main(n_kills: str = "200", n_writers: str = "8", files: str = "2000") -> int:
     folder = Path(tempfile.mkdtemp(prefix="tallybayes-ledger-"))
     try:
-        sure, lost, broken = kills(folder, int(n_kills))
+        sure, lost, broken = kills(folder / "kills.ledger", int(n_kills))
         print(f"{n_kills} kills: {sure:,} batches acknowledged, {lost} lost, {broken} broken files", flush=True)
-        told, missing = writers(folder, int(n_writers), 200)
+        told, missing = writers(folder / "writers.ledger", int(n_writers), 200)
         print(f"{n_writers} writers: {told:,} batches acknowledged, {missing} lost", flush=True)
         found, failures = damage(folder, range(int(files)))
         print(f"{int(files):,} damaged files: {dict(found)}; {len(failures)} failures", *failures[:20], sep="\n")

@@ -460,7 +460,7 @@ def test_damaged_files_are_refused_or_found_out(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path):
-    sure, lost, broken = ledger_fuzz.kills(tmp_path, 5)
+    sure, lost, broken = ledger_fuzz.kills(tmp_path / "kills.ledger", 5)
     assert (lost, broken) == (0, 0)
     assert sure > 0
 
@@ -468,7 +468,7 @@ def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_several_writers_lose_nothing_and_block_no_reader(tmp_path):
-    assert ledger_fuzz.writers(tmp_path, 3, 12) == (36, 0)
+    assert ledger_fuzz.writers(tmp_path / "writers.ledger", 3, 12) == (36, 0)
 
 
 def test_one_ledger_serves_several_threads(ledger):

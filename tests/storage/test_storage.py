@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -179,11 +180,8 @@ def test_a_byte_that_is_wrong_never_does_more_than_fail(good: Any, tmp_path: Pat
         at, mask = dice.randrange(len(whole)), 1 << dice.randrange(8)
         whole[at] ^= mask
         path.write_bytes(whole)
-        try:
-            storage.read(path)
+        with contextlib.suppress(ModelFileError):
             tallybayes.load(path)
-        except ModelFileError:
-            pass
         whole[at] ^= mask
 
 
@@ -324,7 +322,7 @@ path, dice = sys.argv[1], random.Random(0)
 models = [tallybayes.tally(np.full((2, 10_000), i), [0, 1], families.Multinomial()) for i in (1, 2)]
 storage.write(models[0], path)
 found = []
-for _ in range(200):
+for _ in range(100):
     child = os.fork()
     if child == 0:
         while True:
@@ -340,11 +338,11 @@ print(len(found), *sorted(set(found)))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
-    """200 times a process that keeps saving is killed at a random moment, and the file is read."""
+    """100 times a process that keeps saving is killed at a random moment, and the file is read."""
     run = subprocess.run(
         [sys.executable, "-c", KILLER, str(tmp_path / "model.tally")], capture_output=True, text=True, check=False
     )
-    assert run.stdout.split() == ["200", "1", "2"], run.stderr
+    assert run.stdout.split() == ["100", "1", "2"], run.stderr
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

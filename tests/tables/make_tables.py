@@ -32,6 +32,7 @@ def every(step: int, word: str, texts: list[str]) -> list[str]:
 
 PLAIN = [f"{a}" for a in AMOUNTS]
 WHOLE = [f"{round(a)}" for a in AMOUNTS]
+TAGS = ("drama", "crime", "comedy", "war")
 COLUMNS: dict[str, list[str]] = {
     "decimal-comma": [f"{a:.2f}".replace(".", ",") for a in AMOUNTS],
     "thousands-comma": [f"{a:,.2f}" for a in AMOUNTS],
@@ -48,14 +49,18 @@ COLUMNS: dict[str, list[str]] = {
     "two-units": [f"{round(a)} {('km', 'm')[i % 2]}" for i, a in enumerate(AMOUNTS)],
     "exponents": [f"{a:.3e}" for a in AMOUNTS],
     "minus-sign": [f"{a - 2000:.2f}".replace("-", "−") for a in AMOUNTS],
+    "parentheses": [f"${a - 2000:,.2f}" if a > 2000 else f"(${2000 - a:,.2f})" for a in AMOUNTS],
+    "out-of-ten": [f"{a / 500:.1f}/10" for a in AMOUNTS],
     "not-available": every(6, "n/a", PLAIN),
     "question-mark": every(6, "?", WHOLE),
     "dash": every(6, "-", WHOLE),
     "several-codes": every(7, "unknown", every(6, "N/A", PLAIN)),
     "own-code": every(6, "refused", PLAIN),
+    "mostly-missing": [f"{round(a)} kg" if i % 3 == 0 else "?" for i, a in enumerate(AMOUNTS)],
     "nines": every(6, "9999", WHOLE),
     "leading-zeros-and-letters": [f"0{i:03}A" for i in ROWS],
     "phone-numbers": [f"+49 30 {i % 9}{i % 7}{i % 5}-{i * 37 % 1000:03}" for i in ROWS],
+    "telephones": [f"06 {i % 90 + 10} {i * 37 % 90 + 10} {i * 53 % 90 + 10} {i * 7 % 90 + 10}" for i in ROWS],
     "ranges": [("10-20", "20-30", "30+")[i % 3] for i in ROWS],
     "versions": [f"1.{i % 3}.{i % 2}" for i in ROWS],
     "iso-dates": [d.strftime("%Y-%m-%d") for d in DAYS],
@@ -65,6 +70,8 @@ COLUMNS: dict[str, list[str]] = {
     "month-first": [d.strftime("%m/%d/%Y") for d in DAYS],
     "twelve-hours": [d.strftime("%m/%d/%Y %I:%M %p") for d in DAYS],
     "two-digit-years": [d.strftime("%d/%m/%y") for d in DAYS],
+    "names-of-months": [d.strftime("%d-%b-%y") for d in DAYS],
+    "long-names-of-months": [d.strftime("%B %d, %Y %I:%M %p") for d in DAYS],
     "ambiguous-dates": [f"{1 + i % 12:02}/{1 + i % 7:02}/2023" for i in ROWS],
     "ambiguous-dates-given": [f"{1 + i % 12:02}/{1 + i % 7:02}/2023" for i in ROWS],
     "dates-with-gaps": every(6, "", [d.strftime("%Y-%m-%d") for d in DAYS]),
@@ -74,6 +81,7 @@ COLUMNS: dict[str, list[str]] = {
     "huge-integers": [f"{10**20 + i * 10**17}" for i in ROWS],
     "identifier": [f"T-{i:05}" for i in ROWS],
     "ordered-given": [("low", "medium", "high")[i * 7 % 3] for i in ROWS],
+    "tags": ["|".join(tag for j, tag in enumerate(TAGS) if (1 + i * 7 % 15) >> j & 1) for i in ROWS],
     "windows-1252": [("Zürich", "Orléans", "Århus")[i % 3] for i in ROWS],
     "utf-16": [("Zürich", "Orléans", "Århus")[i % 3] for i in ROWS],
     "byte-order-mark": [("Zürich", "Orléans", "Århus")[i % 3] for i in ROWS],
@@ -124,7 +132,7 @@ frame and in Parquet. `python -m tests.tables.make_tables --expected` writes thi
 
 def line(name: str, found: dict[str, Any]) -> str:
     """The row of the page."""
-    values = ", ".join(f"`{text}`" if text else "(empty)" for text in COLUMNS[name][:3])
+    values = ", ".join(f"`{text}`" if text else "(empty)" for text in COLUMNS[name][:3]).replace("|", "\\|")
     options = f" with `{OPTIONS[name]}`" if name in OPTIONS else ""
     if "error" in found:
         return f"| `{name}`{options} | {values} | an error | {found['error']} |"

@@ -16,6 +16,7 @@ from tallybayes.inspection.drift_counts import counted
 from tallybayes.learning.learn import learn
 from tallybayes.report.drift_section import drift_page
 from tallybayes.storage.ledger import Ledger
+from tallybayes.storage.ledger.postgres import is_address
 
 SQLITE = b"SQLite format 3\0"
 
@@ -52,14 +53,21 @@ def compared(old: str, new: str, options: argparse.Namespace, unlabelled: bool =
 def _counted(name: str) -> Model | None:
     """The model of a model file or of a slice of a ledger; None where it is data."""
     path, _, slice_ = name.rpartition("@") if not os.path.isfile(name) else (name, "", "")
-    if is_stream(name) or not os.path.isfile(path):
+    if is_address(name):  # which may have a user before its own @
+        address, _, schema = name.partition("#")
+        schema, _, slice_ = schema.partition("@")
+        path = f"{address}#{schema}"
+    elif is_stream(name) or not os.path.isfile(path):
         return None
-    with open(path, "rb") as file:
-        is_ledger = file.read(len(SQLITE)) == SQLITE
-    if not is_ledger:
+    elif not _is_ledger(path):
         with suppress(ModelFileError):  # otherwise it holds rows
             return read_model(name)[0]
         return None
     since, dots, until = slice_.partition("..")
     with Ledger.open(path) as ledger:
         return ledger.model(since=since or None, until=(until if dots else since) or None)
+
+
+def _is_ledger(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(SQLITE)) == SQLITE

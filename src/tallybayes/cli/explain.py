@@ -27,7 +27,8 @@ def run(options: argparse.Namespace) -> None:
     """Explain a row of a file, or one that was typed."""
     model, _ = read_model(options.model)
     options.missing_value, options.missing_values = [], []
-    table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
+    with notes(options):
+        table = _typed(model, options.what) if "=" in options.what[0] else _row(model, options)
     places = model.tally.places
     row = TableBatch(model.schema, table, places)
     values = row.table.row(0)
@@ -44,7 +45,8 @@ def run(options: argparse.Namespace) -> None:
     if options.plot:
         waterfall(found, console())
     elif not options.work:
-        _chart(str(found), console())
+        screen = console()
+        _chart(found.in_width(screen.width if screen.is_terminal else None), screen)
         for words in (evidence.words for evidence in found.evidence if evidence.words is not None):
             _marked(words.pieces, console())
 

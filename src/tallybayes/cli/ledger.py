@@ -9,6 +9,7 @@ from typing import Any
 
 from tallybayes import storage
 from tallybayes.cli.screen import beside, console, note, notes, print_json
+from tallybayes.core.schema import plural
 from tallybayes.errors import DataError, LedgerError, SettingError
 from tallybayes.storage.ledger import Ledger, LedgerReceipt
 
@@ -130,10 +131,10 @@ def _print_overview(record: dict[str, Any], options: argparse.Namespace) -> None
         return
     periods = "" if record["first"] is None else f", {record['unit']}s {record['first']} to {record['last']}"
     lines = [
-        f"{record['path']}: {record['rows']:,} rows in {record['batches']:,} batches",
-        f"{record['keys']:,} keys{periods}",
-        f"plan: {record['columns']:,} columns, target {record['target']}; {record['entries']:,} entries, "
-        f"{record['forgotten']:,} keys forgotten",
+        f"{record['path']}: {plural(record['rows'], 'row')} in {plural(record['batches'], 'batch')}",
+        f"{plural(record['keys'], 'key')}{periods}",
+        f"plan: {plural(record['columns'], 'column')}, target {record['target']}; "
+        f"{plural(record['entries'], 'entry')}, {plural(record['forgotten'], 'key')} forgotten",
         f"head {record['head']}",
         *record.get("names", []),
     ]

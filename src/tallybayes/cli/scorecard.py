@@ -11,7 +11,8 @@ from tallybayes.core.schema import plural
 from tallybayes.data.atomic import replacing
 from tallybayes.errors import SettingError
 from tallybayes.export import scorecard_sql
-from tallybayes.inspection.scorecard import Scorecard, scorecard
+from tallybayes.inspection.card import Scorecard
+from tallybayes.inspection.scorecard import scorecard
 
 
 def run(options: argparse.Namespace) -> None:

@@ -22,7 +22,8 @@ import tallybayes.data.progress as data_progress
 from tallybayes.cli.wording import in_options, shown
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level
-from tallybayes.data.files import COMPRESSED, File, open_file
+from tallybayes.data.files import File, open_file
+from tallybayes.data.paths import COMPRESSED
 from tallybayes.data.scans import FileSource, Scan
 from tallybayes.data.streams import is_stream
 from tallybayes.data.tables import TableBatch

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.glance import WIDEST, print_columns, print_warnings
+from tallybayes.cli.overview import WIDEST, print_columns, print_warnings
 from tallybayes.cli.screen import Screen, console, print_json, read_model
+from tallybayes.cli.wording import in_options
 from tallybayes.core.model import Model
 from tallybayes.core.schema import NumberedColumns, amount, plural
 from tallybayes.inspection.overview import overview
@@ -30,8 +31,8 @@ def run(options: argparse.Namespace) -> None:
     screen = console()
     screen.print(f"{options.model}: {estimator or 'Model'}, {plural(size, 'byte')}", end="\n\n")
     if not model.schema.is_numbered:
-        _print_glance(model, screen)
-    screen.print(_schema(model), end="\n\n")
+        _print_overview(model, screen)
+    screen.print(in_options(_schema(model), options), end="\n\n")
     screen.print(f"{f'class ({target})' if target else 'class':20} {'rows':>14} {'prior':>8}")
     prior = np.exp(model.log_prior)
     for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         screen.print("\n".join(f"{name:20} {in_words(value)}" for name, value in chosen.items()) or "none")
 
 
-def _print_glance(model: Model, screen: Screen) -> None:
+def _print_overview(model: Model, screen: Screen) -> None:
     """The verdict, the warnings and the columns by importance."""
     found = overview(model)
     if found.verdict is not None:

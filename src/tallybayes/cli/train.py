@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import storage
-from tallybayes.cli.glance import print_next, print_overview
+from tallybayes.cli.overview import print_next, print_overview
 from tallybayes.cli.screen import (
     beside,
     console,
@@ -22,6 +22,7 @@ from tallybayes.cli.screen import (
     progress,
     rows_of,
 )
+from tallybayes.cli.wording import in_options
 from tallybayes.core.batch import every_nth
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.model import Model
@@ -32,7 +33,7 @@ from tallybayes.data.sources import Source
 from tallybayes.errors import SettingError
 from tallybayes.inspection.evaluate import leave_one_out
 from tallybayes.inspection.explain import class_profiles
-from tallybayes.inspection.overview import overview
+from tallybayes.inspection.overview import Overview, overview
 from tallybayes.inspection.readability import Readability
 from tallybayes.learning.learn import learn, sample_of
 from tallybayes.learning.options import Options, check_values
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
             record = _record(model, source, evaluation, options) | found.as_dict()
             print_json(record | ({} if cost is None else {"readable": cost.as_dict()}))
             return
-        print_overview(found if evaluation or not options.no_evaluation else replace(found, verdict=None), console())
+        print_overview(_in_words(found, options), console())
         if cost is not None:
             console().print("", str(cost), sep="\n")
         if options.verbose:
@@ -69,6 +70,12 @@ def run(options: argparse.Namespace) -> None:
         if not options.quiet:
             console().print()
             print_next(options.data, options.output, console())
+
+
+def _in_words(found: Overview, options: argparse.Namespace) -> Overview:
+    """What is shown of it, in the words of the command line."""
+    gone = tuple(replace(each, why=in_options(each.why, options)) for each in found.left_out)
+    return replace(found, left_out=gone, verdict=None if options.no_evaluation else found.verdict)
 
 
 def _options(options: argparse.Namespace) -> Options:
@@ -168,7 +175,7 @@ def _record(model: Model, source: Source, evaluation: Evaluation | None, options
 
 def _details(model: Model, source: Source, evaluation: Evaluation | None, options: argparse.Namespace) -> None:
     screen, facts, alpha = console(), source.facts, _chosen_alpha(model, options)
-    screen.print(str(model.schema), end="\n\n")
+    screen.print(in_options(str(model.schema), options), end="\n\n")
     if facts.unlabelled:
         screen.print(f"{plural(facts.unlabelled, 'row')} without a label left out", end="\n\n")
     if alpha is not None:

@@ -6,15 +6,15 @@ sparse counts or `Codes` of categories. Sources may make their matrices only whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import keys
-from tallybayes.core.schema import Schema
+from tallybayes.core.schema import Column, Schema
 from tallybayes.errors import DataError
 
 Array = NDArray[np.float64]
@@ -229,6 +229,7 @@ def _keys_of_sparse(x: Csr) -> keys.Keys:
         return total[x.start[1:]] - total[x.start[:-1]]
 
 
+@runtime_checkable
 class Rows(Protocol):
     """Rows that can be counted or scored, a range at a time."""
 
@@ -245,8 +246,11 @@ class Rows(Protocol):
     def rows(self, first: int, last: int) -> Batch: ...
     def take(self, rows: NDArray[Any]) -> Self: ...
     def keys(self) -> keys.RowKeys: ...  # by what the rows hold, see `core.keys`
+    def read_by(self, plan: Any, columns: Sequence[Column], places: Mapping[str, Sequence[int]]) -> Reader | None:
+        """What reads ranges of rows for the plan of a model of such columns and blocks; None if they are read."""
 
 
+Reader = Callable[[int, int], "Batch"]
 SomeRows = TypeVar("SomeRows", bound=Rows)
 
 
@@ -292,6 +296,9 @@ class Batch:
     @property
     def most_rows(self) -> None:
         """All rows are encoded already, so any range will do."""
+
+    def read_by(self, plan: Any, columns: Sequence[Column], places: Mapping[str, Sequence[int]]) -> None:
+        """They are read already."""
 
     def rows(self, first: int, last: int) -> Batch:
         """A range of rows."""

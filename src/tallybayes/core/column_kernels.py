@@ -128,6 +128,12 @@ def bin_codes(values: NDArray[Any], edges: Sequence[float]) -> tuple[NDArray[np.
     return codes, int(_native.bin_codes(numbers, np.array(edges, dtype=np.float64), codes))
 
 
+def units_of(values: NDArray[Any], weight: Array) -> tuple[float, float]:
+    """Weighted mean and standard deviation of finite values (n,); the same in whatever order they come."""
+    mean, deviation = _native.units_of(np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(weight))
+    return mean, deviation
+
+
 def partitions(count: Array, n_levels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """The merged bin (cells,) of each fine bin, for counts (cells, K); see `families.binned`."""
     group = np.empty(len(count), dtype=np.int64)

@@ -43,7 +43,7 @@ def cost_matrix(costs: Any, classes: Sequence[Level]) -> Array:
     if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
         raise SettingError(f"costs must be finite numbers, {n_classes} rows (true) of {n_classes} (predicted)")
     if not (matrix > matrix.diagonal()[:, None]).any():
-        raise SettingError("costs must make some wrong prediction dearer than the right one")
+        raise SettingError("costs must make some wrong prediction more costly than the right one")
     return matrix
 
 

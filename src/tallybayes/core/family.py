@@ -52,6 +52,7 @@ class Family(Protocol):
     has_spike: ClassVar[bool] = False  # zero has a probability of its own, beside a density of all other numbers
     by_column: ClassVar[frozenset[str]] = frozenset()  # settings that a block may have one of for each column
     counts_by: ClassVar[frozenset[str]] = frozenset()  # settings that the counts depend on, not only how they are read
+    by_rivals: ClassVar[bool | None] = None  # whether words are scored by the other classes; None: they have no weights
     text_alpha: ClassVar[float] = 1.0  # usual pseudocount of the words of a text
 
     def check(self, columns: Sequence[Column], summary: Any) -> None:

@@ -48,6 +48,11 @@ def add_corrections(cell: NDArray[np.int32], table: Array, scores: Array) -> Non
     _native.add_corrections(cell, table, scores)
 
 
+def against_own(evidence: Terms, codes: NDArray[np.int32], terms: Terms, first: int) -> None:
+    """Write what each other class has more of the evidence (n, K, P) than a row's own into terms (n, K − 1, T)."""
+    _native.against_own(evidence, np.ascontiguousarray(codes, dtype=np.int32), terms, first)
+
+
 def learn_weights(
     terms: Terms, weight: Array, centre: Array, at: Array, pull: float, fixed: int, coarse: int, tolerance: float
 ) -> None:

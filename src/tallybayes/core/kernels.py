@@ -198,8 +198,8 @@ def sparse_scores(x: Csr, slope: Array, threshold: float | None) -> Array:
 
 
 def in_order(x: Csr) -> Csr:
-    """The same rows with their entries in the order of the columns, one a column, as leave-one-out needs them."""
-    if _native.csr_in_order(x.data, x.column, x.start):
+    """The same rows with one entry a column, as leave-one-out needs them; a document has each of its words once."""
+    if isinstance(x, Documents) or _native.csr_in_order(x.data, x.column, x.start):
         return x
     for position in np.flatnonzero((x.column < 0) | (x.column >= x.n_columns)):
         _check_entry(x, int(position))

@@ -388,9 +388,7 @@ class Model(ByValue):
     def _planned(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
         """The same for scores alone: rows of a table are read by the plan."""
         self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  as above
-        read_by, read = getattr(batch, "read_by", None), None
-        if read_by is not None and self.plan is not None:
-            read = read_by(self.plan, self.schema.columns, self.tally.places)
+        read = None if self.plan is None else batch.read_by(self.plan, self.schema.columns, self.tally.places)
         return by_chunks(batch, self.n_classes, n_jobs, work, read)
 
     def with_prior(self, prior: Prior) -> Model:

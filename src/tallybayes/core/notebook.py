@@ -114,7 +114,7 @@ def model_panel(
     ]
     matters = [grid(("column", "importance", "weight", ""), bars)] if bars else []
     read = [(c.name, c.kind, c.reason) for c in tally.schema.columns[:LONGEST]]
-    columns = folded(f"{len(tally.schema.columns):,} columns", grid(("column", "kind", "why"), read))
+    columns = folded(f"columns ({len(tally.schema.columns):,})", grid(("column", "kind", "why"), read))
     note = f"{_amount(total)} rows, {len(classes):,} class{'' if len(classes) == 1 else 'es'}"
     return panel(title, grid(("class", "rows", "prior", ""), rows), more, *matters, columns, note=note)
 

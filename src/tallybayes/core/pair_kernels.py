@@ -56,3 +56,21 @@ def pair_slopes(x: GridRows, pairs: NDArray[np.int64], strengths: Array) -> tupl
     out = np.empty((len(pairs), 2 * len(strengths)))
     _native.pair_slopes(*x, pairs, strengths, out)
     return out[:, ::2], out[:, 1::2]
+
+
+def interaction_gains(
+    codes: NDArray[np.int32],
+    n_levels: NDArray[np.int64],
+    terms: NDArray[np.float32],
+    n_classes: int,
+    pairs: NDArray[np.int64],
+    penalty: float,
+) -> Array:
+    """What corrections of the cells of each pair (M, 2) would gain under a penalty, beyond chance (M,).
+
+    ``codes`` (D, n) are levels, negative where there is none, ``terms`` (n, W) the slopes and then the curvatures of
+    the classes, with zeros up to a multiple of four.
+    """
+    out = np.empty(len(pairs))
+    _native.interaction_gains(codes, n_levels, terms, n_classes, pairs, penalty, out)
+    return out

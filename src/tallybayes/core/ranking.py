@@ -13,7 +13,8 @@ from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue
 from tallybayes.errors import SettingError
 
-MOST_THRESHOLDS = 400  # that are kept of a class
+MOST_THRESHOLDS = 200  # that are kept of a class, evenly by rows
+ROUND = np.linspace(1.0, 0.0, 201)  # and those at which the rows above are known exactly
 MOST_RANKED = 20  # classes
 
 
@@ -62,7 +63,7 @@ class Ranking(ByValue):
         last = np.flatnonzero(np.append(np.diff(p[order]) < 0, True))  # rows of one probability are one step
         both = [np.cumsum(np.where(of_class == is_it, weight, 0.0)[order])[last] for is_it in (True, False)]
         positive, negative = both
-        kept = last[_spread(positive + negative)]
+        kept = last[_spread(p[order][last], positive + negative)]
         places = np.searchsorted(last, kept)
         return cls(
             p[order][kept],
@@ -71,6 +72,11 @@ class Ranking(ByValue):
             _area(positive, negative),
             _precision(positive, negative),
         )
+
+    def above(self, threshold: Array) -> tuple[Array, Array]:
+        """Weight of the rows of the class, and of all others, at or above thresholds; exact at half percents."""
+        place = np.searchsorted(-self.threshold, -threshold, side="right")
+        return np.append(0.0, self.positive)[place], np.append(0.0, self.negative)[place]
 
     @property
     def recall(self) -> Array:
@@ -113,12 +119,13 @@ def rankings(posterior: Array, codes: NDArray[Any], weight: Array) -> tuple[Rank
     return tuple(Ranking.of(posterior[rows, k], codes[rows] == k, weight[rows]) for k in each)
 
 
-def _spread(total: Array) -> NDArray[np.intp]:
-    """Some of the steps, evenly by the rows above them; the first and the last are among them."""
+def _spread(threshold: Array, total: Array) -> NDArray[np.intp]:
+    """Some of the steps, evenly by the rows above them, and the last at or above each round threshold."""
     if len(total) <= MOST_THRESHOLDS:
         return np.arange(len(total))
-    places = np.searchsorted(total, np.linspace(total[0], total[-1], MOST_THRESHOLDS))
-    return np.unique(np.append(places, (0, len(total) - 1)).clip(0, len(total) - 1))
+    by_rows = np.searchsorted(total, np.linspace(total[0], total[-1], MOST_THRESHOLDS))
+    by_threshold = np.searchsorted(-threshold, -ROUND, side="right") - 1
+    return np.unique(np.concatenate((by_rows, by_threshold, (len(total) - 1,))).clip(0, len(total) - 1))
 
 
 def _area(positive: Array, negative: Array) -> float:

@@ -11,8 +11,8 @@ from typing import Literal
 
 from tallybayes.errors import SchemaError
 
-Part = Literal["year", "month", "day", "weekday", "hour", "days", "µs"]
-Order = Literal["", "ymd", "dmy", "mdy", "hms", "epoch"]
+Part = Literal["year", "month", "day", "weekday", "hour", "minutes", "days", "µs"]
+Order = Literal["", "ymd", "dmy", "mdy", "hms", "epoch", "epoch_ms"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -23,7 +23,8 @@ LEVELS: dict[str, tuple[Hashable, ...]] = {  # of the parts that are categories;
     "hour": tuple(range(24)),
 }
 CYCLIC = ("month", "weekday", "hour")
-DAY = 86_400_000_000  # microseconds
+EPOCHS = {"epoch": 1_000_000.0, "epoch_ms": 1_000.0}  # microseconds of a unit
+DAY, MINUTE = 86_400_000_000, 60_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,23 @@ class DatePart:
 
     Parameters
     ----------
-    part : {"year", "month", "day", "weekday", "hour", "days"}
-        Which; "days" is the time since ``low``, in days.
-    order : {"", "ymd", "dmy", "mdy", "hms", "epoch"}
+    part : {"year", "month", "day", "weekday", "hour", "minutes", "days"}
+        Which; "minutes" are those since midnight, "days" is the time since ``low``, in days.
+    order : {"", "ymd", "dmy", "mdy", "hms", "epoch", "epoch_ms"}
         How a text is written; empty for dates that are stored as such, "hms" for times of a day, "epoch" for seconds
-        since 1970.
+        since 1970, "epoch_ms" for milliseconds.
     low, high : float, optional
         The range that was learned, of years and of days since 1970: what is beyond counts as its end, since nothing is
         known of other times.
+    replaced : tuple of (str, str)
+        Texts and what stands for them before a date is read, as in `NumberText`: names of months by their numbers.
     """
 
     part: Part
     order: Order = ""
     low: float | None = None
     high: float | None = None
+    replaced: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,5 +409,6 @@ def amount(weight: float) -> str:
 
 def plural(number: int, noun: str) -> str:
     """Spell out a number of things: ``plural(2, "class")`` is ``2 classes``."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number:,} {noun}{ending}"
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
+    return f"{number:,} {noun}"

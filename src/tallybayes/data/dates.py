@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.core.readings import DAY, MONTHS, WEEKDAYS, DatePart, Order
+from tallybayes.core.readings import DAY, EPOCHS, MINUTE, MONTHS, WEEKDAYS, DatePart, Order
 from tallybayes.data.labels import is_missing
-from tallybayes.data.sql import literal
+from tallybayes.data.sql import literal, quoted
 from tallybayes.data.values import ArrayValues, Values
 
 CLOCK = r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]{1,9})?))?\s*([AaPp][Mm])?"
@@ -40,8 +40,8 @@ def micros(text: str, order: Order) -> float:
     >>> micros("1970-01-01T02:30:00+02:00", "ymd")
     1800000000.0
     """
-    if order == "epoch":
-        return float(text) * 1e6
+    if order in EPOCHS:
+        return float(text) * EPOCHS[order]
     found = (_TIME if order == "hms" else _DATE).match(text)
     if found is None:
         return float("nan")
@@ -87,27 +87,36 @@ def _offset(zone: str | None) -> int:
 def orders(values: Iterable[str], given: Order | None = None) -> list[Order]:
     """The orders of day, month and year in which most of some texts are dates; two where none of them decides.
 
-    Dots are European. ``given`` decides between "dmy" and "mdy".
+    Dots are European, if that is possible. ``given`` decides between "dmy" and "mdy", unless the dates contradict it.
 
     Examples
     --------
     >>> orders(["01/02/2013", "25/02/2013"]), orders(["01/02/2013", "02/02/2013"]), orders(["01.02.2013"])
     (['dmy'], ['dmy', 'mdy'], ['dmy'])
+    >>> orders(["7.8/10", "3.5/10"]), orders(["01/02/2013"], "mdy"), orders(["25/02/2013"], "mdy")
+    ([], ['mdy'], ['dmy'])
     """
     texts = list(values)
     if not texts:
         return []
     if all(_TIME.match(text) for text in texts):
         return ["hms"]
-    matched = [found for text in texts if (found := _DATE.match(text)) is not None]
+    matched = [found for text in texts if (found := _DATE.match(text)) is not None and _is_one_mark(found)]
     if 2 * len(matched) <= len(texts):
         return []
     if sum(len(found[1]) == 4 for found in matched) > len(matched) / 2:
         return ["ymd"]
-    both: list[Order] = ["dmy"] if all("." in found[0][:4] for found in matched) else ["dmy", "mdy"]
-    both = [order for order in both if given is None or order == given] or [given or "dmy"]
+    both: list[Order] = ["dmy", "mdy"]
     wrong = {order: sum(np.isnan(micros(found[0], order)) for found in matched) for order in both}
-    return [order for order in both if wrong[order] == min(wrong.values()) and wrong[order] < len(matched)]
+    if given in both and 5 * wrong[given] <= len(matched):
+        return [given]
+    best = [order for order in both if wrong[order] == min(wrong.values()) and wrong[order] < len(matched)]
+    return ["dmy"] if "dmy" in best and all("." in found[0][:4] for found in matched) else best
+
+
+def _is_one_mark(found: re.Match[str]) -> bool:
+    """Whether the same mark is before the month and behind it: 7.8/10 is no date."""
+    return found[0][found.end(1)] == found[0][found.end(2)]
 
 
 def micros_of(values: Values) -> Array:
@@ -138,6 +147,8 @@ def part_values(found: Array, part: DatePart) -> Values:
     known = np.isfinite(found) & (np.abs(found) < FARTHEST)
     if part.part == "µs":
         return ArrayValues(np.where(known, found, np.nan))
+    if part.part == "minutes":
+        return ArrayValues(np.where(known, found % DAY, np.nan) / MINUTE)
     if part.part == "days":
         return ArrayValues(_clipped(np.where(known, found / DAY, np.nan), part) - (part.low or 0.0))
     when = np.where(known, found, 0.0).astype(np.int64).astype("datetime64[us]")
@@ -194,10 +205,11 @@ _DAY_SQL = (
 
 def micros_sql(column: str, order: Order) -> str:
     """Microseconds since 1970 as a DOUBLE, in DuckDB; NULL where a text is no date."""
-    if order == "epoch":
-        return f"({column}::DOUBLE * 1e6)"
+    if order in EPOCHS:
+        return f"({column}::DOUBLE * {EPOCHS[order]})"
     if order == "":
         return f"epoch_us({column})::DOUBLE"
+    column = f"{column}::VARCHAR"  # which a time of a day may be stored as, and be written here
     pattern, names = (TIME, "himp") if order == "hms" else (PATTERN, "abchimpz")
     fields = f"regexp_extract({column}, {literal(pattern)}, [{', '.join(map(literal, names))}])"
     found = f"CASE WHEN regexp_matches({column}, {literal(pattern)}) THEN {fields} END"
@@ -213,6 +225,13 @@ def micros_sql(column: str, order: Order) -> str:
     return f"list_transform([{dated}], lambda t: (epoch_us({_DAY_SQL}) + t.rest)::DOUBLE)[1]"
 
 
+def coarser_in_sql(types: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """DuckDB's columns of nanoseconds, as pandas and Polars write them, in a type that its functions take."""
+    coarser = {"TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE", "TIME_NS": "TIME"}
+    fine = {name: coarser[kind] for name, kind in types.items() if kind in coarser}
+    return {name: (f"{quoted(name)}::{kind}", kind) for name, kind in fine.items()}
+
+
 def part_sql(column: str, part: DatePart) -> tuple[str, str]:
     """A part of a date in DuckDB, and its type."""
     found, kind = _part_of("u", part)
@@ -224,6 +243,8 @@ def _part_of(u: str, part: DatePart) -> tuple[str, str]:
     """A part of a number of microseconds, which is not NULL."""
     if part.part == "µs":
         return u, "DOUBLE"
+    if part.part == "minutes":
+        return f"({u} - floor({u} / {DAY}.0) * {DAY}.0) / {MINUTE}.0", "DOUBLE"
     if part.part == "days":
         return f"{_clipped_sql(f'{u} / {DAY}.0', part)} - {part.low or 0.0!r}::DOUBLE", "DOUBLE"
     when = f"make_timestamp({u}::BIGINT)"

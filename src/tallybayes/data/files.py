@@ -17,22 +17,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from tallybayes.core.readings import Reading
 from tallybayes.core.schema import plural
 from tallybayes.core.threads import cores
+from tallybayes.data.dates import coarser_in_sql
 from tallybayes.data.encodings import in_utf8
 from tallybayes.data.frames import Table
 from tallybayes.data.lines import header_of, misfit
+from tallybayes.data.paths import format_of, found_paths, one_character
 from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
 from tallybayes.data.tags import listed_in_sql
 from tallybayes.data.values import Storage
-from tallybayes.data.workbooks import SUFFIXES, read_workbook
-from tallybayes.errors import DataError, SettingError
+from tallybayes.data.workbooks import read_workbook
+from tallybayes.errors import DataError
 
 __all__ = ["File", "Progress", "TypeConflict", "is_file", "known_column", "literal", "open_file", "quoted"]
 
@@ -42,14 +43,6 @@ FIRST = 8192  # first rows that types are inferred from before all rows are coun
 SMALL = 1 << 22
 MOST_MEMORY = "600MB"  # beyond which DuckDB writes what it must remember to disk
 
-FORMATS = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".jsonl": "json", ".ndjson": "json", ".json": "json",
-    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
-    **dict.fromkeys(SUFFIXES, "workbook"),
-}  # fmt: skip
-COMPRESSED = (".gz", ".zst", ".zstd")
 # A CSV holds numbers and text. Words such as yes and true stay words: they are labels more often than not; and dates
 # are read from text in the same way wherever they are (`data/dates.py`).
 CSV_TYPES = "['BIGINT', 'DOUBLE', 'VARCHAR']"
@@ -172,10 +165,10 @@ class File:
         file = file.with_columns(rest) if rest else file
         return replace(file, types={**file.types, **types})
 
-    def with_lists(self) -> File:
-        """The same files with lists of tags as text."""
-        lists = listed_in_sql(self.types)
-        return self.with_columns(lists) if lists else self
+    def with_plain_types(self) -> File:
+        """The same files with lists of tags as text, and times in a type that functions take."""
+        changed = listed_in_sql(self.types) | coarser_in_sql(self.types)
+        return self.with_columns(changed) if changed else self
 
     def without(self, name: str, value: int) -> File:
         """The same files with a number of a column read as a missing value."""
@@ -230,7 +223,7 @@ def open_file(
     import duckdb
 
     name = os.path.expanduser(os.fspath(path))
-    paths = _found(name)
+    paths = found_paths(name)
     connection = duckdb.connect(
         config={
             "memory_limit": MOST_MEMORY,
@@ -244,54 +237,12 @@ def open_file(
             "threads": cores() + 1,
         }
     )
-    format, folder = _format(paths[0]), None
+    format, folder = format_of(paths[0]), None
     if format == "csv":
         paths, folder = in_utf8(name, paths, encoding)
     words = tuple(map(str, missing_values))
-    file = File(name, paths, format, words, connection, "", {}, False, "", _delimiter(delimiter), decimal, folder)
+    file = File(name, paths, format, words, connection, "", {}, False, "", one_character(delimiter), decimal, folder)
     return _opened(file, whole=False)
-
-
-def _delimiter(given: str | None) -> str | None:
-    """The character between the fields; a tab may be written as such."""
-    if given is None:
-        return None
-    found = {"\\t": "\t", "tab": "\t"}.get(given, given)
-    if len(found) != 1:
-        raise SettingError(f"the delimiter must be a single character, not {given!r}")
-    return found
-
-
-def _found(name: str) -> tuple[str, ...]:
-    """The files that a path or a pattern stands for."""
-    if os.path.isdir(name):
-        raise DataError(f"{name} is a directory; give a file, or a pattern such as {os.path.join(name, '*.csv')}")
-    found = [name] if os.path.exists(name) else sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
-    if not found:
-        what = "no file matches the pattern" if glob.has_magic(name) else "there is no file"
-        raise DataError(f"{what} {name}")
-    for path in found:
-        try:
-            with open(path, "rb") as file:
-                if not file.read(1):
-                    raise DataError(f"{path} is empty")
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    return tuple(found)
-
-
-def _format(path: str) -> str:
-    """The format by the suffix, or by the first bytes where the suffix is unknown."""
-    plain = Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), "")))
-    if plain.suffix.lower() in FORMATS:
-        return FORMATS[plain.suffix.lower()]
-    with open(path, "rb") as file:
-        start = file.read(64)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith(b"ARROW1"):
-        return "arrow"
-    return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
 
 
 def _opened(file: File, whole: bool, types: Mapping[str, str] | None = None) -> File:

@@ -13,7 +13,8 @@ from tallybayes.core.readings import CYCLIC, DAY, LEVELS, DatePart, NumberText, 
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import EPOCH, micros, orders
 from tallybayes.data.frames import Table
-from tallybayes.data.number_text import is_missing_word, number_of, number_text
+from tallybayes.data.month_names import month_names
+from tallybayes.data.number_text import FEWEST_NUMBERS, is_missing_word, number_of, number_text, replace_in
 from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import Measure, Measured, warn_of_lost
 from tallybayes.data.values import Values
@@ -51,15 +52,21 @@ class Found:
         return replace(column, reading=reading, reason=reason, lasting=lasting)
 
 
+PART_NAMES = {
+    "weekday": "day of the week",
+    "day": "day of the month",
+    "minutes": "minutes since midnight",
+    "days": "days since 1970-01-01",
+}
+
+
 def _part_reasons(column: Column, part: DatePart) -> tuple[str, str]:
     if column.kind == "ignored":
         return column.reason, column.lasting
     if part.part == "days" and part.low is not None:
         lasting = f"days since {_day(part.low * DAY)}"
     else:
-        lasting = {"days": "days since 1970-01-01", "weekday": "day of the week", "day": "day of the month"}.get(
-            part.part, part.part
-        )
+        lasting = PART_NAMES.get(part.part, part.part)
     return lasting, lasting
 
 
@@ -77,13 +84,15 @@ class _Guess:
     codes: tuple[Any, ...] = ()  # values that stand for a missing one
     number: NumberText | None = None
     orders: tuple[Order, ...] = ()  # of a date: one, or two of which more rows decide
+    replaced: tuple[tuple[str, str], ...] = ()  # in the text of a date, before it is read
+    is_sure: bool = False  # whether all else is known to be missing, so that few rows may have a value
 
     def readings(self) -> dict[str, Reading]:
         """What is to be measured, by key."""
         if self.number is not None:
             return {self.name: Reading(self.name, self.codes, self.number)}
         return {
-            f"{self.name}\0{order}": Reading(self.name, self.codes, None, DatePart("µs", order))
+            f"{self.name}\0{order}": Reading(self.name, self.codes, None, DatePart("µs", order, replaced=self.replaced))
             for order in self.orders
         }
 
@@ -107,7 +116,7 @@ def find(opening: Table, given: Overrides, whole: bool, measure: Measure, skippe
     notes: dict[str, str] = {}
     for guess in guesses:
         if guess.number is not None:
-            if _is_read(seen := measured[guess.name]):
+            if _is_read(guess, seen := measured[guess.name]):
                 columns[guess.name] = Reading(guess.name, guess.codes, guess.number)
                 notes[guess.name] = _number_note(guess, seen)
         elif guess.orders:
@@ -127,12 +136,16 @@ def _guess(name: str, values: Values, given: Overrides, whole: bool) -> _Guess |
     if kind is None and name in given.family:
         return _Guess(name, missing) if missing else None
     if kind == "epoch" and values.storage in ("integer", "number", "empty"):
-        return _Guess(name, missing, orders=("epoch",))
+        return _Guess(name, missing, orders=("epoch", "epoch_ms"))
     if kind in ("date", "epoch") and values.storage not in ("text", "date"):
-        what = "use kind 'epoch' if these are seconds since 1970" if kind == "date" else "they must be numbers"
-        raise DataError(f"column {name!r} holds {values.storage}, which are no dates; {what}")
+        if values.storage in ("integer", "number"):
+            what = f"numbers, which are no dates; if they are seconds since 1970, pass kind={{{name!r}: 'epoch'}}"
+        else:
+            what = f"{values.storage}, which is no {'date' if kind == 'date' else 'number of seconds since 1970'}"
+        raise DataError(f"column {name!r} holds {what}")
     if values.storage == "date":
-        return _Guess(name, missing, orders=("",)) if kind in (None, "date") and _has_parts(values) else None
+        order = _stored_order(values) if kind in (None, "date") else None
+        return None if order is None else _Guess(name, missing, orders=(order,))
     read = kind in (None, "numeric", "count", "date") and (whole or kind is not None)
     if values.storage == "text" and values.declared is None and read:
         guess = _text_guess(name, values, given, missing)
@@ -149,20 +162,25 @@ def refuse_dates(opening: Table, where: str) -> None:
     """Refuse texts that are dates where they cannot be read: as levels they would say nothing of other days."""
     for name, values in opening.columns.items():
         texts = [str(text) for text in values.distinct()[:SAMPLED]] if values.storage == "text" else []
-        if orders([text for text in texts if not is_missing_word(text)]):
+        known = [text for text in texts if not is_missing_word(text)]
+        if orders(known) or month_names(known) is not None:
             raise DataError(
                 f"column {name!r} of {where} holds dates as text ({texts[0]!r}), which are not read there; derive "
                 f"columns such as month, hand over a frame, or leave it out with drop=[{name!r}]"
             )
 
 
-def _has_parts(values: Values) -> bool:
-    """Whether a column holds dates or times, and no durations."""
+def _stored_order(values: Values) -> Order | None:
+    """What a column that is stored as dates or times holds: "" for dates, "hms" for times of a day, None: durations."""
     series = getattr(values, "series", None)
-    if series is not None:
-        return "Duration" not in str(series.dtype)
-    array = values.array  # type: ignore[attr-defined]
-    return array.dtype.kind != "m" and not any(isinstance(value, datetime.timedelta) for value in array[:100].tolist())
+    if series is None:
+        array: Any = values.array  # type: ignore[attr-defined]
+        kind, some = array.dtype.type.__name__, array[:100].tolist()
+    else:
+        kind, some = type(series.dtype).__name__, series.head(100).to_list()
+    if kind in ("timedelta64", "Duration") or any(isinstance(value, datetime.timedelta) for value in some):
+        return None
+    return "hms" if kind == "Time" or any(isinstance(value, datetime.time) for value in some) else ""
 
 
 def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any, ...]) -> _Guess | None:
@@ -171,12 +189,8 @@ def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any,
     texts = [str(text) for text in values.distinct() if text not in codes]
     some = texts[:: max(1, len(texts) // SAMPLED)]
     known = [text for text in some if not is_missing_word(text)]
-    if kind in (None, "date") and orders(known, given.dates):
-        known = [text for text in texts if not is_missing_word(text)]
-        found = orders(known, given.dates)
-        unread = [text for text in texts if all(np.isnan(micros(text, order)) for order in found)]
-        if found and len(unread) <= len(texts) // 5 + 3:
-            return _Guess(name, (*missing, *unread[:100]), orders=tuple(found))
+    if kind in (None, "date") and (guess := _date_guess(name, texts, known, given, missing)) is not None:
+        return guess
     forced = kind in ("numeric", "count")
     if kind == "date" or (number_text(some, given.decimal, forced=True) is None and not forced):
         return None
@@ -184,11 +198,33 @@ def _text_guess(name: str, values: Values, given: Overrides, missing: tuple[Any,
     if number is None:
         return None
     unread = [text for text in texts if np.isnan(number_of(text, number))]
-    return _Guess(name, (*missing, *unread[:100]), number)
+    return _Guess(name, (*missing, *unread[:100]), number, is_sure=_is_sure(texts, unread))
 
 
-def _is_read(seen: Measured) -> bool:
-    return seen.n_read > 0 and 2 * seen.n_read >= seen.n_present
+def _date_guess(
+    name: str, texts: Sequence[str], some: Sequence[str], given: Overrides, missing: tuple[Any, ...]
+) -> _Guess | None:
+    """How text may be read as dates, of which some are looked at first."""
+    replaced, named = month_names(some) or ((), given.dates)
+    if not orders([replace_in(text, replaced) for text in some], named):
+        return None
+    plain = {text: replace_in(text, replaced) for text in texts}
+    found = orders([plain[text] for text in texts if not is_missing_word(text)], named)
+    unread = [text for text in texts if all(np.isnan(micros(plain[text], order)) for order in found)]
+    if not found or len(unread) > len(texts) // 5 + 3:
+        return None
+    return _Guess(
+        name, (*missing, *unread[:100]), orders=tuple(found), replaced=replaced, is_sure=_is_sure(texts, unread)
+    )
+
+
+def _is_sure(texts: Sequence[str], unread: Sequence[str]) -> bool:
+    """Whether a column has enough different values, and words for missing ones besides."""
+    return len(texts) - len(unread) >= FEWEST_NUMBERS and all(map(is_missing_word, unread))
+
+
+def _is_read(guess: _Guess, seen: Measured) -> bool:
+    return seen.n_read > 0 and (guess.is_sure or 2 * seen.n_read >= seen.n_present)
 
 
 def _number_note(guess: _Guess, seen: Measured) -> str:
@@ -196,12 +232,14 @@ def _number_note(guess: _Guess, seen: Measured) -> str:
     assert guess.number is not None
     lost = seen.n_present - seen.n_read
     warn_of_lost(guess.name, lost, guess.codes, "number")
-    written = [_replacement(old, new) for old, new in guess.number.replaced]
+    written = [_replacement(old, new) for old, new in guess.number.replaced if old != ")"]
     note = f", written as text{' ' if written else ''}{' and '.join(written)}"
     return note + (f"; {_lost(lost, guess.codes)}" if lost else "")
 
 
 def _replacement(old: str, new: str) -> str:
+    if old == "(":
+        return "with (…) for a minus" if new else "in (…)"
     if new:
         return "with a decimal comma" if old == "," else f"with {old!r} for {new!r}"
     return (
@@ -222,11 +260,11 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     best = max(each.n_read for each in seen.values())
     left = [order for order, each in seen.items() if each.n_read == best]
     found = seen[left[0]]
-    if not _is_read(found):
+    if not _is_read(guess, found):
         if found.n_present and guess.orders == ("",):
-            raise DataError(f"column {guess.name!r} holds dates that are beyond all calendars")
+            raise DataError(f"column {guess.name!r} holds dates outside the calendar")
         return [], ""
-    if len(left) > 1:
+    if len(left) > 1 and left[0] != "epoch":  # what can be seconds is no milliseconds
         raise DataError(
             f"column {guess.name!r} holds dates in which the day may come first or the month; say which, with "
             f"dates='dmy' or dates='mdy', or leave it out with drop=[{guess.name!r}]"
@@ -235,10 +273,14 @@ def _date(guess: _Guess, measured: Mapping[str, Measured], whole: bool) -> tuple
     warn_of_lost(guess.name, lost, guess.codes, "date")
     order = left[0]
     if order == "hms":
-        return [DatePart("hour", order)], "times of a day, as hour"
+        note = f"; {_lost(lost, guess.codes)}" if lost else ""
+        return [DatePart("hour", order), DatePart("minutes", order)], f"times of a day; as hour, minutes{note}"
     parts = _varying(found, order) if whole else [DatePart(part, order) for part in _ALL]
     shown = ", ".join(part.part for part in parts)
-    written = {"dmy": ", day first", "mdy": ", month first", "epoch": ", as seconds since 1970"}.get(order, "")
+    written = {"dmy": ", day first", "mdy": ", month first"}.get(order, "")
+    written = {"epoch": ", as seconds since 1970", "epoch_ms": ", as milliseconds since 1970"}.get(order, written)
+    if guess.replaced:
+        parts, written = [replace(part, replaced=guess.replaced) for part in parts], ", with the names of months"
     what = "dates and times" if found.has_clock else "dates"
     reason = (
         f"{what} from {_day(found.low)} to {_day(found.high)}{written}; {f'as {shown}' if shown else 'always the same'}"

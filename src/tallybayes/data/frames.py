@@ -139,7 +139,7 @@ def profile(name: str, values: Values | Profile) -> Profile:
     if isinstance(values, Profile):
         return values
     seen = Profile(name, values.storage, len(values), values.n_missing, declared=values.declared)
-    seen = replace(seen, ordered=getattr(values, "ordered", False))
+    seen = replace(seen, ordered=values.ordered)
     if values.storage in ("text", "boolean"):
         return replace(seen, levels=values.distinct())
     if values.storage not in ("number", "integer") or seen.n_present == 0:

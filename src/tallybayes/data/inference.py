@@ -17,6 +17,7 @@ from tallybayes.families import FAMILIES
 IN_UNSPACED = re.compile(f"[{UNSPACED}]")
 FEWEST_WORDS = 5  # of values that are mostly different: with fewer they are names, titles or addresses
 FEWEST_ROWS = 100  # beyond which values that are nearly all different are no levels
+GIVEN = ("numeric", "category", "boolean", "count", "text", "tags", "date", "epoch", "ignored")  # kinds to choose
 SAMPLED = 1000  # values whose words are counted
 
 
@@ -52,7 +53,7 @@ def infer(profile: Profile, whole: bool = True) -> Column:
     >>> infer(Profile("wind", "text", 14, 0, ("strong", "weak"))).reason
     'text, 2 levels in 14 rows'
     """
-    name, rows = profile.name, plural(profile.n_rows, "row")
+    name = profile.name
     if profile.storage == "other":
         raise DataError(
             f"column {name!r} holds lists, records or a mix of types, such as numbers and text; make it one type, or "
@@ -67,11 +68,17 @@ def infer(profile: Profile, whole: bool = True) -> Column:
         return Column(name, "ignored", reason=reason)
     if profile.storage in ("number", "integer"):
         return _numbers(profile, whole)
-    levels = profile.declared if profile.declared is not None else profile.levels or ()
-    seen = len(profile.levels or levels)
     if profile.storage == "boolean":
         both, reason = (False, True), f"true or false{_missing_note(profile)}"
         return Column(name, "boolean", both, reason, "true or false", declared=both)
+    return _levels(profile, whole)
+
+
+def _levels(profile: Profile, whole: bool) -> Column:
+    """What a column of text or of an enumeration is: tags, texts, an identifier or a category."""
+    name, rows = profile.name, plural(profile.n_rows, "row")
+    levels = profile.declared if profile.declared is not None else profile.levels or ()
+    seen = len(profile.levels or levels)
     asked = profile.declared is None and (whole or hold_lists(profile.levels))
     separator = separator_of(profile.levels or ()) if asked else None
     if separator is not None:
@@ -126,9 +133,13 @@ def _mean_words(values: tuple[Level, ...]) -> float:
 
 
 def _n_words(text: str) -> float:
-    """How many words a text has, about: where no blanks are between them, two characters are one."""
+    """How many words a text has, about; the groups of a telephone number are none.
+
+    Where no blanks are between them, two characters are one.
+    """
     unspaced = 0 if text.isascii() else len(IN_UNSPACED.findall(text))
-    return len(text.split()) if not unspaced else len(IN_UNSPACED.sub(" ", text).split()) + unspaced / 2
+    spaced = IN_UNSPACED.sub(" ", text) if unspaced else text
+    return sum(not word.isdigit() for word in spaced.split()) + unspaced / 2
 
 
 def _figure(number: float) -> str:
@@ -144,7 +155,9 @@ def as_given(profile: Profile, kind: Kind) -> Column:
     """Return the column of a kind that the user has chosen."""
     name = profile.name
     if kind not in get_args(Kind):
-        raise SettingError(f"kind of column {name!r} must be one of {', '.join(get_args(Kind))}, not {kind!r}")
+        raise SettingError(
+            f"kind of column {name!r} must be one of {', '.join(GIVEN)}, or levels in order, not {kind!r}"
+        )
     if kind == "ignored":
         return Column(name, "ignored", reason="as given")
     if kind == "date":

@@ -61,8 +61,9 @@ def check_columns(file: File, known: Schema, others: Collection[str | None]) -> 
     table = Table(dict.fromkeys(file.names), 0)  # type: ignore[arg-type]
     known_names = {column.name for column in known.columns}
     if not known_names & set(file.names):
+        learned = [column.name for column in known.columns if not column.is_derived]
         raise DataError(
-            f"{file.name} has none of the columns that the model knows ({', '.join(list(known.names)[:5])}); it has "
+            f"{file.name} has none of the columns that the model knows ({', '.join(learned[:5])}); it has "
             f"{', '.join(file.names[:5])}"
         )
     left = {name: values for name, values in table.columns.items() if name not in others}

@@ -97,7 +97,9 @@ def tickets(n: int = 900, seed: int = 0) -> dict[str, list[Any]]:
         own = rng.choice(TOPICS[teams[k]], rng.integers(1, 3), replace=False)
         stray = rng.choice(TOPICS[teams[rng.integers(3)]], rng.integers(0, 2), replace=False)
         words = [*own, *stray, *rng.choice(FILLERS, rng.integers(1, 4), replace=False)]
-        texts.append(", ".join(rng.permutation(words).tolist()))
+        links = rng.choice([", ", ". ", " and ", " "], len(words) - 1)
+        parts = zip(rng.permutation(words).tolist(), [*links.tolist(), ""], strict=True)
+        texts.append("".join(part + link for part, link in parts))
     chances = np.array([[0.2, 0.5, 0.3], [0.4, 0.35, 0.25], [0.7, 0.2, 0.1]])
     plan = [plans[rng.choice(3, p=chances[k])] for k in codes]
     channel = [("mail", "chat", "phone")[rng.choice(3, p=([0.6, 0.2, 0.2], [0.4, 0.5, 0.1], [0.2, 0.3, 0.5])[k])]

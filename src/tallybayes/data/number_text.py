@@ -11,12 +11,13 @@ from tallybayes.data.sql import literal
 
 SPACES = " \u00a0\u202f\u2009"
 CURRENCY = r"(?:US\$|R\$|A\$|C\$|[$€£¥₹₽₩₺₴₪₫฿]|CHF|USD|EUR|GBP|JPY|SEK|NOK|DKK|PLN|CZK|INR|CNY|Rs\.?|kr\.?)"
-UNIT = r"[^\d\s.,'_+\-()][^\d,'_+()]{0,11}"
+UNIT = r"[^\d\s.,'_+\-()][^\d,'_+()]{0,11}|/ ?\d{1,3}"  # "km", or what a score is out of: "/10"
 DIGITS = rf"\d[\d.,'’_{SPACES}]*?\d|\d|\.\d+|\d+\."
-SHAPE = re.compile(rf"^([+\-−]?)\s*({CURRENCY}?)\s*([+\-−]?)((?:{DIGITS})(?:[eE][+-]?\d+)?)(\s*(?:{UNIT})?)$")
+BODY = rf"(?P<body>(?:{DIGITS})(?:[eE][+-]?\d+)?)(?P<unit>\s*(?:{UNIT})?)"
+SHAPE = re.compile(rf"^(?P<open>\(?)[+\-−]?\s*(?P<currency>{CURRENCY}?)\s*[+\-−]?{BODY}(?P<close>\)?)$")
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER = re.compile(NUMBER)
-CODE = re.compile(r"^0\d+$")  # a number does not begin with a zero: a code does
+CODE = re.compile(r"^0\d")  # a number does not begin with a zero: a code or a telephone number does
 
 # Words that stand for a missing number wherever the other values are numbers.
 _WORDS = """? ?? - -- --- – — . .. * n/a na n.a. #n/a #na #value! #div/0! nan null (null) <na> \\n none nil unknown unk
@@ -38,6 +39,20 @@ def is_missing_word(text: str) -> bool:
     return text.strip().lower() in MISSING_WORDS
 
 
+def replace_in(text: str, replaced: Sequence[tuple[str, str]]) -> str:
+    """A text with some in the place of others, one after another."""
+    for old, new in replaced:
+        text = text.replace(old, new)
+    return text
+
+
+def replace_sql(text: str, replaced: Sequence[tuple[str, str]]) -> str:
+    """The same in DuckDB."""
+    for old, new in replaced:
+        text = f"replace({text}, {literal(old)}, {literal(new)})"
+    return text
+
+
 def number_of(text: str, how: NumberText) -> float:
     """The number that a text holds; NaN where there is none.
 
@@ -46,18 +61,13 @@ def number_of(text: str, how: NumberText) -> float:
     >>> number_of("1.234,5", NumberText(((".", ""), (",", ".")))), number_of("?", NumberText())
     (1234.5, nan)
     """
-    for old, new in how.replaced:
-        text = text.replace(old, new)
-    text = text.strip(" ")
+    text = replace_in(text, how.replaced).strip(" ")
     return float(text) if _NUMBER.match(text) else float("nan")
 
 
 def number_sql(column: str, how: NumberText) -> str:
     """The same in DuckDB: NULL where there is none."""
-    text = column
-    for old, new in how.replaced:
-        text = f"replace({text}, {literal(old)}, {literal(new)})"
-    text = f"trim({text})"
+    text = f"trim({replace_sql(column, how.replaced)})"
     return f"CASE WHEN regexp_matches({text}, {literal(NUMBER)}) THEN try_cast({text} AS DOUBLE) END"
 
 
@@ -71,16 +81,18 @@ def number_text(values: Sequence[str], decimal: str | None = None, forced: bool 
     --------
     >>> number_text(["1.234,50 €", "12,00 €"]).replaced
     ((' €', ''), ('.', ''), (',', '.'))
+    >>> number_text(["$12.50", "($3.20)"]).replaced
+    (('$', ''), ('(', '-'), (')', ''))
     >>> number_text(["12 km", "500 m"]), number_text(["007", "008"]), number_text(["A1", "B2"])
     (None, None, None)
     """
-    found = [(text, SHAPE.match(text.strip()) if len(text) <= LONGEST else None) for text in values]
+    found = [(text, _shape(text)) for text in values]
     shapes = [shape for _, shape in found if shape is not None]
     others = [text for text, shape in found if shape is None and not is_missing_word(text)]
     if not shapes or (others and not forced and (len(others) > MOST_CODES or len(shapes) < FEWEST_NUMBERS)):
         return None
-    bodies = [shape[4] for shape in shapes]
-    prefixes, suffixes = {shape[2] for shape in shapes}, {shape[5].strip() for shape in shapes}
+    bodies = [shape["body"] for shape in shapes]
+    prefixes, suffixes = {shape["currency"] for shape in shapes}, {shape["unit"].strip() for shape in shapes}
     if len(prefixes) > 1 or len(suffixes) > 1 or (not forced and any(map(CODE.match, bodies))):
         return None
     plain = len(shapes) == len(values) and all(shape[0].isdigit() for shape in shapes)
@@ -89,9 +101,20 @@ def number_text(values: Sequence[str], decimal: str | None = None, forced: bool 
     marks = _marks(bodies, decimal)
     if marks is None:
         return None
-    unit = _replaced([shape[5] for shape in shapes], [shape[2] for shape in shapes])
-    minus = (("−", "-"),) if any("−" in shape[0] for shape in shapes) else ()
-    return NumberText((*unit, *minus, *marks))
+    unit = _replaced([shape["unit"] for shape in shapes], [shape["currency"] for shape in shapes])
+    return NumberText((*unit, *_minus(shapes), *marks))
+
+
+def _shape(text: str) -> re.Match[str] | None:
+    shape = SHAPE.match(text.strip()) if len(text) <= LONGEST else None
+    return shape if shape is not None and bool(shape["open"]) == bool(shape["close"]) else None
+
+
+def _minus(shapes: Sequence[re.Match[str]]) -> tuple[tuple[str, str], ...]:
+    """What makes a minus of the sign that a negative number has: bookkeepers put it in parentheses."""
+    sign = (("−", "-"),) if any("−" in shape[0] for shape in shapes) else ()
+    enclosed = sum(bool(shape["open"]) for shape in shapes)
+    return (*sign, ("(", "-" if enclosed < len(shapes) else ""), (")", "")) if enclosed else sign
 
 
 def _replaced(suffixes: Sequence[str], prefixes: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -108,8 +131,9 @@ def _marks(bodies: Sequence[str], decimal: str | None) -> tuple[tuple[str, str],
     thousands = sorted({mark for body in plain for mark in body if not mark.isdigit() and mark != decimal})
     if decimal is None or len([mark for mark in thousands if mark not in SPACES]) > 1:
         return None
+    mark = f"[{re.escape(''.join(thousands)) or ' '}]"
     groups = re.compile(
-        rf"^\d{{1,3}}(?:[{re.escape(''.join(thousands)) or ' '}]\d{{2,3}})*(?:{re.escape(decimal)}\d*)?$"
+        rf"^\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}(?:{re.escape(decimal)}\d*)?$"  # 12,34,567 in India
     )
     for body in plain:
         whole, _, rest = body.partition(decimal)

@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Labels
 from tallybayes.data.columns import split_target
+from tallybayes.data.engine_scans import EngineSource
 from tallybayes.data.engines import Lazy, is_lazy
 from tallybayes.data.files import is_file, open_file
 from tallybayes.data.frames import Table, read_table
-from tallybayes.data.labels import row_weights
 from tallybayes.data.progress import Progress
-from tallybayes.data.scans import EngineSource, FileSource, Scan
-from tallybayes.data.sources import Facts, MatrixSource, Source, TableSource
-from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled, coded
+from tallybayes.data.scans import FileSource, Scan
+from tallybayes.data.sources import MatrixSource, Source, TableSource
+from tallybayes.data.targets import NO_LABEL, Target, check_unlabelled
 from tallybayes.errors import DataError, SettingError
-
-KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table"}  # of tables
 
 
 def is_stored(data: Any) -> bool:
@@ -110,20 +107,4 @@ def _in_memory(table: Table, target: Any, weight: Any, unlabelled: str, n_jobs: 
     if labels.keep is not None:
         table = table.take(labels.keep)
         weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[labels.keep]
-    return source_of(table, labels, weight, name, n_jobs)
-
-
-def source_of(table: Table, target: Target, weight: Any, name: str | None, n_jobs: int | None) -> TableSource:
-    """A labelled table in memory; ``name`` is that of the column which held the labels."""
-    if table.n_rows != len(target.labels):
-        sizes = [table.n_rows, len(target.labels)]
-        raise DataError(f"Found input variables with inconsistent numbers of samples: {sizes}")
-    classes, codes = coded(target.labels)
-    n_rows = table.n_rows
-    if target.known is not None:
-        codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
-    rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
-    source = KINDS.get(table.made_by, table.made_by)
-    facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, False, rows, source)
-    labels = Labels.hard(codes, row_weights(weight, table.n_rows))
-    return TableSource(table, tuple(classes.tolist()), labels, facts, n_jobs)
+    return TableSource.of(table, labels, weight, name, n_jobs)

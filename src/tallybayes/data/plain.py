@@ -1,35 +1,22 @@
-"""Rows as a plan reads them: a range of a table, or a single row whose values need no closer look."""
+"""Rows as a plan reads them; a single row of plain values is read without making a table of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tallybayes.core.batch import Batch, Encoded, PlainCells
 from tallybayes.core.model import Model
 from tallybayes.core.plan import Plan
-
-if TYPE_CHECKING:
-    from tallybayes.data.tables import TableBatch
+from tallybayes.core.schema import Schema
 
 
-def planned_rows(batch: TableBatch, plan: Plan, first: int, last: int) -> Batch:
-    """A range of rows of a table."""
-    numbers = np.empty((last - first, len(plan.numbers)), order="F")
-    for j, name in enumerate(plan.numbers):
-        numbers[:, j] = batch.numbers(name, first, last) if name in batch.table.columns else np.nan
-    levels = np.empty((last - first, len(plan.levels)), dtype=np.int32, order="F")
-    for j, column in enumerate(plan.levels):
-        levels[:, j] = batch.codes(column, first, last, {})
-    texts = {name: Encoded(places, batch.matrix(name, places, first, last)) for name, places in plan.texts.items()}
-    return _as_batch(batch.schema, batch.places, plan, PlainCells(numbers, levels), texts)
-
-
-def _as_batch(
-    schema: Any, places: Mapping[str, Sequence[int]], plan: Plan, cells: PlainCells, texts: dict[str, Encoded]
+def as_batch(
+    schema: Schema, places: Mapping[str, Sequence[int]], plan: Plan, cells: PlainCells, texts: dict[str, Encoded]
 ) -> Batch:
+    """A batch of numbers and levels side by side, as a plan reads them, and of texts."""
     blocks = {name: Encoded(places[name], cells.numbers[:, own]) for name, own in plan.blocks.items()}
     return Batch(schema, blocks | texts, len(cells.numbers), cells=cells)
 
@@ -65,7 +52,7 @@ def one_row(model: Model, data: Any) -> Batch | None:
         cells = PlainCells(np.array([numbers], dtype=np.float64), np.array([levels], dtype=np.int32))
     except OverflowError:
         return None
-    return _as_batch(model.schema, model.tally.places, plan, cells, {})
+    return as_batch(model.schema, model.tally.places, plan, cells, {})
 
 
 def _values(data: Any, plan: Plan, named: bool) -> Mapping[str, Any] | None:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.core.readings import DAY, Reading
+from tallybayes.core.readings import DAY, EPOCHS, Reading
 from tallybayes.core.schema import Column, plural
 from tallybayes.data.dates import micros, micros_of, part_sql, part_values
 from tallybayes.data.frames import Table
-from tallybayes.data.number_text import is_missing_word, number_of, number_sql
+from tallybayes.data.number_text import is_missing_word, number_of, number_sql, replace_in, replace_sql
 from tallybayes.data.sql import literal, quoted
 from tallybayes.data.values import ArrayValues, Values
 from tallybayes.errors import ColumnWarning, DataError
@@ -78,10 +78,11 @@ def _micros(values: Values, reading: Reading) -> Any:
         return micros_of(values)
     if values.storage == "empty":
         return np.full(len(values), np.nan)
-    if order == "epoch" and values.storage != "text":
-        return np.asarray(_masked(values, reading.missing).numbers(0, len(values)), dtype=np.float64) * 1e6
+    if order in EPOCHS and values.storage != "text":
+        return np.asarray(_masked(values, reading.missing).numbers(0, len(values)), dtype=np.float64) * EPOCHS[order]
     if values.storage == "text":
-        return _looked_up(values, reading, lambda text: micros(text, order or "ymd"), "date")
+        replaced = reading.date.replaced
+        return _looked_up(values, reading, lambda text: micros(replace_in(text, replaced), order or "ymd"), "date")
     raise DataError(f"column {reading.source!r} was learned as dates, but holds {values.storage}: {values.value(0)!r}")
 
 
@@ -169,7 +170,7 @@ def expressions(columns: Mapping[str, Reading], storage: Callable[[str], str]) -
         plain = _masked_sql(column, reading.missing, kind)
         if reading.date is not None:
             part = reading.date if kind in ("text", "integer", "number") else replace(reading.date, order="")
-            found[name] = part_sql(plain, part)
+            found[name] = part_sql(replace_sql(plain, part.replaced) if kind == "text" else plain, part)
         elif reading.number is not None and kind == "text":
             found[name] = number_sql(plain, reading.number), "DOUBLE"
         elif plain != column:

@@ -21,9 +21,9 @@ from tallybayes.core.schema import Column, Kind, Schema
 from tallybayes.core.tally import Tally, count
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
-from tallybayes.data.engines import Lazy, count_lazy, summed_tables, survey_lazy
+from tallybayes.data.engines import Lazy
 from tallybayes.data.files import FIRST, known_column
-from tallybayes.data.finding import NOTHING, Found, find, part_column, refuse_dates
+from tallybayes.data.finding import NOTHING, Found, find, part_column
 from tallybayes.data.frames import Table, profile
 from tallybayes.data.inference import infer, kind_for, tokens_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
@@ -37,7 +37,7 @@ from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
-from tallybayes.errors import DataError, SettingError, nearest
+from tallybayes.errors import DataError, nearest
 
 KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
 
@@ -88,7 +88,7 @@ class FileSource:
 
     def _prepared(self, file: Any) -> Any:
         """The rows with lists as text, and −1 among integer labels as a missing one where rows may lack a label."""
-        file = file.with_lists()
+        file = file.with_plain_types()
         signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
         return file.without(self.scan.target, -1) if signs else file
 
@@ -217,7 +217,7 @@ class FileSource:
     def _as_learned(self, file: Any, schema: Schema) -> Any:
         """The rows with the types that a model knows."""
         file = as_learned(file, schema, self.scan.target)
-        return spelled(_read(file, schema), schema)
+        return spelled(read_by(file, schema), schema)
 
     # ------------------------------------------------------------------------------------------ rows
 
@@ -246,7 +246,7 @@ class FileSource:
             done += table.n_rows
             if self.scan.progress is not None:
                 self.scan.progress(min(1.0, done / max(self.seen.n_rows, 1)))
-        return _restated(total, schema)
+        return restated(total, schema)
 
     def sample(self, schema: Schema, places: Places, most: int) -> TableBatch:
         key = most, evidence(schema)
@@ -275,85 +275,6 @@ class FileSource:
 
     def all_rows(self, schema: Schema, places: Places) -> TableBatch:
         return self.sample(schema, places, max(self.seen.n_rows, 1))
-
-
-class EngineSource(FileSource):
-    """The rows of a table in an engine: a DuckDB relation, a Polars LazyFrame, an Ibis, Spark or Dask table.
-
-    Rows of Spark, Dask and database servers stay there: a sample is drawn by the engine's own means, and is another one
-    each time that the engine says so.
-    """
-
-    _first: tuple[list[str], Table] = [], Table({}, 0)  # the first rows of these columns, where they were asked for
-
-    def _opening(self, file: Lazy, unsure: Sequence[str], counted: Sequence[str]) -> Table:
-        known, table = self._first
-        if set(unsure) <= set(known):
-            return table
-        return file.first(FIRST, unsure) if unsure else Table({}, 0)
-
-    def _survey(
-        self,
-        file: Lazy,
-        modes: Mapping[str, Mode],
-        opening: Table | None = None,
-    ) -> Survey:
-        return survey_lazy(file, self.scan.target, modes, self.scan.unlabelled)
-
-    def _as_learned(self, file: Lazy, schema: Schema) -> Lazy:
-        return _read(file, schema)
-
-    def _found(self, file: Lazy, overrides: Overrides, whole: bool) -> Found:
-        if file.can_read:
-            return super()._found(file, overrides, whole)
-        texts = [name for name in file.names if file.storage(name) == "text" and name not in self.scan.columns]
-        unsure = [name for name in texts if name not in overrides.drop and name not in overrides.kind]
-        self._first = unsure, file.first(FIRST, unsure) if unsure else Table({}, 0)
-        refuse_dates(self._first[1], file.name)
-        return NOTHING
-
-    def _measure(self, file: Lazy) -> Measure:
-        return file.measured(self.scan.target)
-
-    def _chosen_words(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        if self.file.is_spread:
-            raise SettingError(
-                f"min_count and max_features choose words by reading all rows, which stay in {self.file.name}; count "
-                "all words, or hash them, with Tokens(hashed=20)"
-            )
-        return super()._chosen_words(schema, columns)
-
-    def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
-        return self.file.tables([*dict.fromkeys([*columns, *self.scan.columns])], self.scan.target)
-
-    def _drawn(self, schema: Schema, most: int) -> TableBatch:
-        if not self.file.draws or self.seen.n_rows <= most:
-            return super()._drawn(schema, most)
-        names = [*self._evidence(schema), *self.scan.columns]
-        table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
-        ranges = {name: (column.low, column.high) for name, column in self.seen.columns.items()}
-        return drawn(iter([self.scan.labelled(table, schema, {})]), most, ranges)
-
-    def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
-        """The tally of rows in an engine: it sums what a query can; texts and blocks are counted by our own kernels."""
-        if self.file.engine in ("polars", "duckdb"):  # in this process, where the kernels are as near
-            return super()._streamed(schema, places, families)
-        ours = {name: at for name, at in places.items() if schema.columns[at[0]].kind in ("text", "tags", "block")}
-        others = {name: at for name, at in places.items() if name not in ours}
-        tally = count_lazy(self.file, schema, others, families, self.scan.target, self.scan.weight)
-        if not ours:
-            return tally
-        scan = replace(self.scan, progress=None)
-
-        def part(table: Table) -> Tally:
-            return count(with_own_words(scan.labelled(table, schema, ours)), families)
-
-        inputs = dict.fromkeys(each.name for at in ours.values() for each in schema.columns[at[0]].inputs)
-        names = [name for name in inputs if name in self.file.types]
-        found = _restated(summed_tables(self.file, [*names, *self.scan.columns], scan.target, part), schema)
-        whole = tally.align(found.schema)
-        blocks = {**whole.blocks, **found.blocks}
-        return Tally(found.schema, whole.class_weight, {name: blocks[name] for name in places})
 
 
 def drawn(parts: Iterator[TableBatch], most: int, ranges: Ranges) -> TableBatch:
@@ -386,7 +307,7 @@ def _smallest(kept: list[tuple[Any, TableBatch]], most: int) -> tuple[Any, Table
     return keys[chosen], replace(kept[0][1], table=Table.joined(tables), labels=joined).take(chosen)
 
 
-def _restated(total: Tally, schema: Schema) -> Tally:
+def restated(total: Tally, schema: Schema) -> Tally:
     """A tally of many parts; the reasons of texts show how many words there are in all."""
     if not total.class_weight.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
@@ -415,7 +336,7 @@ def _tags(name: str, values: Any, given: Tokens | None) -> Column:
     return replace(column, tokens=tokens_for(column, given, Tokens(), () if given else profile(name, values).levels))
 
 
-def _read(file: Any, schema: Schema) -> Any:
+def read_by(file: Any, schema: Schema) -> Any:
     """The rows with the columns that a model reads from others."""
     readings = {c.name: c.reading for c in schema.columns if c.reading is not None}
     return file.read_as({name: each for name, each in readings.items() if each.source in file.types})

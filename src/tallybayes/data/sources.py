@@ -18,10 +18,16 @@ from tallybayes.core.tally import Tally, count
 from tallybayes.data.columns import grown, inferred
 from tallybayes.data.finding import find
 from tallybayes.data.frames import Table
+from tallybayes.data.labels import row_weights
 from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import measured_table, read_as, with_readings
 from tallybayes.data.tables import TableBatch
+from tallybayes.data.targets import Target, coded
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words
+from tallybayes.errors import DataError
+
+# Of tables; texts come as a dict, too, which says nothing.
+KINDS = {"pandas": "pandas DataFrame", "polars": "Polars DataFrame", "pyarrow": "PyArrow table", "dict": ""}
 
 Places = Mapping[str, Sequence[int]]  # block → positions of its columns in the schema
 
@@ -87,6 +93,22 @@ class TableSource:
     facts: Facts
     n_jobs: int | None = None
     schema: Schema | None = None  # what each column is, where that is known already
+
+    @classmethod
+    def of(cls, table: Table, target: Target, weight: Any, name: str | None, n_jobs: int | None) -> TableSource:
+        """A table and its labels; ``name`` is that of the column which held them."""
+        if table.n_rows != len(target.labels):
+            sizes = [table.n_rows, len(target.labels)]
+            raise DataError(f"Found input variables with inconsistent numbers of samples: {sizes}")
+        classes, codes = coded(target.labels)
+        n_rows = table.n_rows
+        if target.known is not None:
+            codes, n_rows = np.where(target.known, codes, np.int32(-1)), int(target.known.sum())
+        rows = tuple(np.bincount(codes[codes >= 0], minlength=len(classes)).tolist())
+        source = KINDS.get(table.made_by, table.made_by)
+        facts = Facts(name, classes.dtype.str, n_rows, target.left_out, table.made_by, table.named, False, rows, source)
+        labels = Labels.hard(codes, row_weights(weight, table.n_rows))
+        return cls(table, tuple(classes.tolist()), labels, facts, n_jobs)
 
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
         schema = self.schema or Schema(self._inferred(overrides, not stream), self.classes)

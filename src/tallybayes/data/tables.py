@@ -11,13 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels, keys
-from tallybayes.core.batch import MISSING, UNSEEN, Batch, Codes, Documents, Encoded, Labels, Matrix, keys_of_labels
+from tallybayes.core.batch import (
+    MISSING,
+    UNSEEN,
+    Batch,
+    Codes,
+    Documents,
+    Encoded,
+    Labels,
+    Matrix,
+    PlainCells,
+    Reader,
+    keys_of_labels,
+)
 from tallybayes.core.plan import Plan
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.summaries import cell_grid
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.data.frames import Table
-from tallybayes.data.plain import planned_rows
+from tallybayes.data.plain import as_batch
 from tallybayes.data.reading import read_as
 from tallybayes.data.truths import by_meaning
 from tallybayes.data.values import Values
@@ -27,8 +39,6 @@ from tallybayes.families import family_of
 
 SLICE = 1 << 16  # rows encoded at a time
 TEXTS = 1 << 10  # documents tokenised at a time
-
-Reader = Callable[[int, int], Batch]
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,18 @@ class TableBatch:
         """What reads ranges of rows for the plan of a model of such columns and blocks; None if these are others."""
         if self.places != places or (self.schema.columns is not columns and self.schema.columns != columns):
             return None
-        return partial(planned_rows, self, plan)
+        return partial(self._planned, plan)
+
+    def _planned(self, plan: Plan, first: int, last: int) -> Batch:
+        """A range of rows as a plan reads them."""
+        numbers = np.empty((last - first, len(plan.numbers)), order="F")
+        for j, name in enumerate(plan.numbers):
+            numbers[:, j] = self.numbers(name, first, last) if name in self.table.columns else np.nan
+        levels = np.empty((last - first, len(plan.levels)), dtype=np.int32, order="F")
+        for j, column in enumerate(plan.levels):
+            levels[:, j] = self.codes(column, first, last, {})
+        texts = {name: Encoded(places, self.matrix(name, places, first, last)) for name, places in plan.texts.items()}
+        return as_batch(self.schema, self.places, plan, PlainCells(numbers, levels), texts)
 
     def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         """The matrix of a block, for a range of rows."""

@@ -40,6 +40,7 @@ class Values(Protocol):
 
     storage: Storage
     declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
+    ordered: bool  # whether the levels of an enumeration follow one another
     is_listed: bool  # whether the different values of a text are found once and kept
     are_lists: bool  # whether its texts were lists of tags
 
@@ -179,7 +180,6 @@ class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
 
     is_listed = True
-    ordered = False  # whether the levels of an enumeration follow one another
 
     def __init__(self, series: nw.Series[Any]) -> None:
         lists = text_of_lists(series)

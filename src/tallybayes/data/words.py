@@ -106,6 +106,7 @@ def _missing(x: Documents) -> NDArray[np.bool_]:
 class HoldsText:
     """What a column does if its values are text: its words are counted once, when they are learned."""
 
+    ordered = False  # whether the levels of an enumeration follow one another
     are_lists = False  # whether its texts were lists of tags
 
     _counted: tuple[Tokens, Counted] | None = None

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes.data.atomic import replacing
-from tallybayes.data.files import COMPRESSED, FORMATS, MOST_MEMORY
+from tallybayes.data.files import MOST_MEMORY
+from tallybayes.data.paths import COMPRESSED, FORMATS
 from tallybayes.data.spreadsheets import harmless
 from tallybayes.data.sql import literal
 from tallybayes.data.streams import is_stream

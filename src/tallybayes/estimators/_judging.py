@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.core.batch import Array
 from tallybayes.core.conformal import USUAL, PredictionSets
 from tallybayes.core.evaluation import Evaluation
+from tallybayes.inspection.card import Scorecard
 from tallybayes.inspection.evaluate import evaluated, scored_rows
-from tallybayes.inspection.scorecard import BASE, ODDS, POINTS, Scorecard
+from tallybayes.inspection.scorecard import BASE, ODDS, POINTS
 from tallybayes.inspection.scorecard import scorecard as card_of
 from tallybayes.inspection.sets import prediction_sets
 from tallybayes.inspection.subgroups import subgroups

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import importance_of
 from tallybayes.errors import MissingExtraError, ModelFileError
 from tallybayes.inspection.overview import Overview
@@ -126,7 +126,7 @@ def reasons(
 
 def _row_of(self: Any, reference: Any) -> Any:
     """A reference as rows of the model, unless it is a word, or a row by name."""
-    if isinstance(reference, str | Mapping) or hasattr(reference, "most_rows"):
+    if isinstance(reference, str | Mapping | Rows):
         return reference
     return self._rows(reference)
 
@@ -142,7 +142,7 @@ def importance(self: Any) -> dict[str, float]:
 
 
 def overview(self: Any, X: Any = None, y: Any = None) -> Overview:
-    """Return the model at a glance: a verdict, warnings, columns by importance and what was left out.
+    """Return an overview of the model: a verdict, warnings, columns by importance and what was left out.
 
     Parameters
     ----------

@@ -21,7 +21,6 @@ from tallybayes.core.tally import Tally
 from tallybayes.data.columns import grown, matched, split_target, with_warnings
 from tallybayes.data.frames import Table, read_table, table_like
 from tallybayes.data.labels import row_weights
-from tallybayes.data.opening import source_of
 from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
@@ -139,7 +138,7 @@ class TableNB(Fitted):
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         check_size(table, self, len(labels))
-        return source_of(table, target, weight, name, self.n_jobs)
+        return TableSource.of(table, target, weight, name, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------ reading rows
 
@@ -369,9 +368,9 @@ class TableNB(Fitted):
             raise SettingError(f"select takes a list of columns: [{columns!r}]")
         names, params = list(columns), self.get_params(deep=False)
         smaller: dict[str, Any] = {
-            option: {name: value for name, value in params[option].items() if str(name) in names}
-            for option in ("kind", "family", "missing", "alpha", "tokens")
-            if isinstance(params.get(option), Mapping)
+            option: {name: value for name, value in given.items() if str(name) in names}
+            for option, given in params.items()
+            if isinstance(given, Mapping) and option not in ("prior", "class_weight")  # which are by class
         }
         if "calibration" in params:
             smaller["calibration"] = None  # it was fitted to the evidence of all columns

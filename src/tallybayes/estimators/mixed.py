@@ -34,7 +34,7 @@ class NaiveBayes(TableNB):
     ----------
     kind : mapping of column to str, optional
         What columns are, where the inference is wrong: "numeric", "category", "boolean", "count", "text", "date",
-        "epoch" (a date in seconds since 1970) or "ignored".
+        "epoch" (a date in seconds or milliseconds since 1970) or "ignored".
     family : mapping of column to str, optional
         The distribution of columns, where another than the chosen one is wanted: the name of a family of
         `tallybayes.families` that reads columns of this kind, such as "gaussian", "hierarchical" or "poisson"; of text

@@ -113,9 +113,10 @@ def _class_of(saved: Saved) -> type[Any]:
 
 def _unfitted(saved: Saved) -> Any:
     """The estimator with its parameters; one of them may be an estimator, too."""
-    given = legacy.with_em(saved.params, EM)
+    cls = _class_of(saved)
+    given = legacy.with_em(saved.params, {*cls._get_param_names()}, EM)
     params = {name: _unfitted(value) if isinstance(value, Saved) else value for name, value in given.items()}
-    estimator = _class_of(saved)(**params)
+    estimator = cls(**params)
     estimator._validate_params()
     return estimator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from tallybayes.core.readings import DAY, MONTHS, WEEKDAYS, Reading
+from tallybayes.core.readings import DAY, EPOCHS, MONTHS, WEEKDAYS, Reading
 from tallybayes.data import dates
 
 
@@ -17,6 +17,8 @@ def reading_lines(column: str, reading: Reading) -> Iterator[str]:
         yield f"x = None if str(x) in {sorted(missing)!a} else x"
     if reading.date is not None:
         part = reading.date
+        if part.replaced:
+            yield f"x = _replaced(x, {part.replaced!a})"
         yield f"x = _part(x, {part.part!a}, {part.order!a}, {part.low!r}, {part.high!r})"
     elif reading.number is not None:
         yield f"x = _number(x, {reading.number.replaced!a})"
@@ -24,19 +26,23 @@ def reading_lines(column: str, reading: Reading) -> Iterator[str]:
 
 
 SOURCE = """
+def _replaced(x, replaced):
+    for old, new in replaced if isinstance(x, str) else ():
+        x = x.replace(old, new)
+    return x
+
+
 def _number(x, replaced):
     if not isinstance(x, str):
         return x
-    for old, new in replaced:
-        x = x.replace(old, new)
-    x = x.strip(" ")
+    x = _replaced(x, replaced).strip(" ")
     return float(x) if re.match(r"^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$", x) else None
 
 
 def _part(x, part, order, low, high):
     if x is None:
         return None
-    if isinstance(x, str) or order == "epoch":
+    if isinstance(x, str) or order in EPOCHS:
         us = micros(x, order or "ymd")
     elif isinstance(x, datetime.datetime):
         us = (x.astimezone(datetime.timezone.utc).replace(tzinfo=None) if x.tzinfo else x) - EPOCH
@@ -49,6 +55,8 @@ def _part(x, part, order, low, high):
         return None
     if part == "days":
         return (us / DAY if low is None else min(max(us / DAY, low), high)) - (low or 0.0)
+    if part == "minutes":
+        return us % DAY / 60000000
     when = EPOCH + datetime.timedelta(microseconds=us)
     if part == "year":
         return when.year if low is None else min(max(when.year, low), high)
@@ -66,6 +74,7 @@ def source_lines() -> list[str]:
         "import re",
         "",
         f"DAY, PIVOT, EPOCH = {DAY}, {dates.PIVOT}, datetime.datetime(1970, 1, 1)",
+        f"EPOCHS = {EPOCHS!r}",
         f"MONTHS, WEEKDAYS = {MONTHS!r}, {WEEKDAYS!r}",
         f"_DATE, _TIME = re.compile({dates.PATTERN!a}), re.compile({dates.TIME!a})",
         "",

@@ -1,23 +1,21 @@
 """Reason codes in the exports: which term belongs to which column, and how losses are ranked.
 
-`inspection.reasons` defines them; here they are written down as JSON, Python and SQL from the terms of the scorer.
+`inspection.reasons` defines them; here they are written down as JSON and Python from the terms of the scorer
+(`export.sql_reasons` does it as SQL).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tallybayes.core.model import Model
-from tallybayes.core.terms import Bag, ByBin, ByLevel, ByPair, Ellipsoid, Term, Together, names_of
+from tallybayes.core.terms import Bag, ByPair, Ellipsoid, Term, Together, names_of
 from tallybayes.errors import NotAvailableError
 from tallybayes.inspection.reasons import LARGEST, LEAST, ReasonPlan
-
-if TYPE_CHECKING:
-    from tallybayes.export.sql import Query
 
 
 @dataclass(frozen=True)
@@ -66,16 +64,6 @@ def owner(term: Term, model: Model) -> str:
     return names_of(term)[0]
 
 
-def clipped(term: Term) -> Term:
-    """The term with finite numbers in its tables, as reasons count impossibilities."""
-    if not isinstance(term, ByLevel | ByBin | ByPair) or np.isfinite(term.scores).all():
-        return term
-    held: dict[str, Any] = {"scores": np.clip(term.scores, -LARGEST, LARGEST)}
-    if isinstance(term, ByLevel):
-        held |= {name: np.clip(getattr(term, name), -LARGEST, LARGEST) for name in ("missing", "unseen")}
-    return replace(term, **held)
-
-
 # ------------------------------------------------------------------------------------------ Python
 
 CONTRIBUTIONS = (
@@ -113,62 +101,3 @@ def entries(ranked: Ranked) -> list[tuple[str, float, list[tuple[str, float]]]]:
             columns[e][name] = share
     plan = ranked.plan
     return [(plan.names[e], float(plan.reference[e]), list(columns[e].items())) for e in ranked.used]
-
-
-# ------------------------------------------------------------------------------------------ SQL
-
-
-def loss_columns(query: Query, ranked: Ranked) -> list[tuple[str, str]]:
-    """For each name that is used, what it adds to the margin and what it took from it, in columns of a query."""
-    number, plan = query.dialect.number, ranked.plan
-    added: dict[int, list[str]] = {e: [] for e in ranked.used}
-    for term, shares in zip(query.scorer.terms, ranked.shares, strict=True):
-        of_class = list(query._added(clipped(term)))
-        margin = " + ".join(
-            f"{number(c)} * ({x})" for c, x in zip(plan.coefficients.tolist(), of_class, strict=True) if c
-        )
-        for e, share in shares:
-            added[e].append(f"{number(share)} * ({margin})" if share != 1.0 else f"({margin})")
-    sums = {e: " + ".join(parts) for e, parts in added.items()}
-    return [(sums[e], f"{number(plan.reference[e])} - ({sums[e]})") for e in ranked.used]
-
-
-def ranking(query: Query, kept: list[str], ranked: Ranked) -> list[tuple[str, str]]:
-    """Add the steps that rank the losses; returns the names and losses of the reasons, as columns to be passed on.
-
-    Each reason takes three steps: the largest loss that is left, the first name that has it, and what is left then.
-    """
-    own, d, plan = query.own, query.dialect, ranked.plan
-    left, found, over = [f"{own}l{e}" for e in ranked.used], list[tuple[str, str]](), query.steps[-1][0]
-    n = min(plan.most, len(left))
-    for r in range(n):
-        passed = [*kept, *(name for pair in found for name in pair)]
-        top, chosen, lost = f"{own}t{r}", f"{own}r{r}", f"{own}v{r}"
-        query._step(f"top{r}", over, [*passed, *left, f"{d.largest(left)} AS {top}"])
-        near = f"{top} - {d.number(LEAST)}"
-        places = _first(left, [d.literal(plan.names[e]) for e in ranked.used], near, top, d.number(LEAST))
-        losses = _first(left, left, near, top, d.number(LEAST))
-        query._step(f"reason{r}", f"{own}top{r}", [*passed, *left, f"{places} AS {chosen}", f"{losses} AS {lost}"])
-        found.append((chosen, lost))
-        if r + 1 < n:
-            named = zip(left, ranked.used, strict=True)
-            gone = d.number(-LARGEST * 10)
-            rest = [
-                f"CASE WHEN {chosen} = {d.literal(plan.names[e])} THEN {gone} ELSE {x} END AS {x}" for x, e in named
-            ]
-            query._step(f"left{r}", f"{own}reason{r}", [*passed, chosen, lost, *rest])
-        over = query.steps[-1][0]
-    return found
-
-
-def _first(left: Sequence[str], values: Sequence[str], near: str, top: str, least: str) -> str:
-    whens = " ".join(f"WHEN {x} >= {near} THEN {value}" for x, value in zip(left, values, strict=True))
-    return f"CASE WHEN {top} <= {least} THEN NULL {whens} END"
-
-
-def outputs(ranked: Ranked, contributions: bool) -> Iterator[str]:
-    """Names of the columns that a query has for reasons and contributions."""
-    for r in range(1, min(ranked.plan.most, len(ranked.used)) + 1):
-        yield from (f"reason_{r}", f"loss_{r}")
-    if contributions:
-        yield from (f"c_{ranked.plan.names[e]}" for e in ranked.used)

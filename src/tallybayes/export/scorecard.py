@@ -9,8 +9,8 @@ import numpy as np
 from tallybayes.errors import NotAvailableError, SettingError
 from tallybayes.export.dialects import dialect_of
 from tallybayes.export.portable import Scorer, check_plain
-from tallybayes.export.sql import Query
-from tallybayes.inspection.scorecard import Scorecard
+from tallybayes.export.sql_query import Query
+from tallybayes.inspection.card import Scorecard
 
 
 def scorecard_sql(
@@ -54,7 +54,7 @@ def scorecard_sql(
     outputs = ["score", *(f"points_{column.name}" for column in card.columns)]
     if taken := [name for name in query.keep if name in outputs]:
         raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
-    parts = [next(query._added(term)) for term in scorer.terms]
+    parts = [next(query.added(term)) for term in scorer.terms]
     total = " + ".join([query.dialect.number(card.base_points), *(f"({part})" for part in parts)])
     kept = query.coded(table)
     whole = "CAST({} AS BIGINT)" if card.rounding else "{}"

@@ -1,50 +1,27 @@
 """A scorer as one SQL query, which scores the rows of a table where they are.
 
-Each step is a named query over the one before: the numbers without NaN, the places of levels and bins, the scores of
-the classes, the scores relative to the largest, the probabilities. What several classes need is worked out once.
+The steps: the numbers without NaN, the places of levels and bins (both in `export.sql_query`), the scores of the
+classes, the scores relative to the largest, the probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from tallybayes.core.batch import Array
 from tallybayes.core.calibration import Isotonic, Temperature
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
-from tallybayes.core.terms import (
-    Bag,
-    ByBin,
-    ByLevel,
-    ByPair,
-    Ellipsoid,
-    Expression,
-    Formula,
-    Line,
-    Normal,
-    Part,
-    Spike,
-    Term,
-    Text,
-    Together,
-    by_class,
-)
 from tallybayes.errors import SettingError
-from tallybayes.export.dialects import FORBIDDEN, Dialect, dialect_of
-from tallybayes.export.portable import NAMES, Scorer, check_plain
-from tallybayes.export.reasons import Ranked, loss_columns, ranking
-from tallybayes.export.reasons import outputs as outputs_of
+from tallybayes.export.dialects import FORBIDDEN, dialect_of
+from tallybayes.export.portable import Scorer, check_plain
+from tallybayes.export.reasons import Ranked
 from tallybayes.export.sql_curves import isotonic_steps
-from tallybayes.export.sql_readings import read_first
-from tallybayes.export.sql_tags import tag_conditions
+from tallybayes.export.sql_query import Query
+from tallybayes.export.sql_reasons import loss_columns, ranking
+from tallybayes.export.sql_reasons import outputs as outputs_of
 from tallybayes.inspection.reasons import ReasonPlan
 from tallybayes.inspection.sets import thresholds
-
-FAR = 1e75  # the square of a number below it, times one, is a number
-EXACT = 2**53  # up to here whole numbers are exact as floats
 
 
 def to_sql(
@@ -66,334 +43,88 @@ def to_sql(
     least = None if coverage is None else thresholds(model, coverage)
     query = Query(scorer, dialect_of(dialect), scorer.inputs if keep is None else tuple(keep))
     ranked = None if reasons is None else Ranked.of(reasons, model, scorer.terms)
-    return query.text(table, proba, least, ranked, contributions)
+    return _written(query, table, proba, least, ranked, contributions)
 
 
-class Query:
-    """The query while it is put together."""
-
-    def __init__(self, scorer: Scorer, dialect: Dialect, keep: Sequence[str]) -> None:
-        self.scorer, self.dialect, self.keep = scorer, dialect, keep
-        self.n_classes = len(scorer.prior)
-        taken = [name.lower() for name in (*scorer.columns, *keep)]
-        # What the steps call their columns must be no column of the table.
-        self.own = next(own for own in (f"tb{n or ''}_" for n in count()) if not _begins(taken, own))
-        # A column that is compared as it is → its name in the steps: SQLite knows no column "true" of a query.
-        self.raw: dict[str, str] = {}
-        self.numbers: dict[str, str] = {}  # an expression of the first step, such as the number in a column → its name
-        self.places: dict[str, str] = {}  # an expression of the second step → its name
-        self.joins: list[tuple[str, str]] = []  # long lists of levels, and what they are compared with
-        self.steps: list[tuple[str, str]] = []
-
-    # ------------------------------------------------------------------------------------------ the whole
-
-    def text(
-        self,
-        table: str | Sequence[str],
-        proba: bool,
-        least: Array | None = None,
-        ranked: Ranked | None = None,
-        contributions: bool = False,
-    ) -> str:
-        """The query; ``least`` is the probability (K,) from which each class is in the prediction set."""
-        d, own = self.dialect, self.own
-        scores = self._scores()
-        chances = [f"p_{label}" for label in self.scorer.classes if proba]
-        outputs = ["prediction", *chances, *(f"set_{label}" for label in self.scorer.classes if least is not None)]
-        parts = [] if ranked is None else loss_columns(self, ranked)
-        more = [] if ranked is None else list(outputs_of(ranked, contributions))
-        if taken := [name for name in self.keep if name in (*outputs, *more)]:
-            raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
-        kept, extra = self._scored(table, scores, parts, ranked, contributions)
-        first = [f"{called} AS {d.identifier(name)}" for name, called in zip(self.keep, kept, strict=True)]
-        kept = [*kept, *extra]
-        s = [f"{own}s{k}" for k in range(self.n_classes)]
-        self._step("topped", self.steps[-1][0], [*kept, *s, f"{d.largest(s)} AS {own}top"])
-        self._step("shifted", f"{own}topped", [*kept, *self._shifted()])
-        given = self._calibrated(kept)
-        best, total = f"{own}best", f"{own}total"
-        ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
-        self._step("normalised", self.steps[-1][0], [*kept, *given, *ends])
-        pairs = list(zip(given, self.scorer.classes, strict=True))
-        chosen = " ".join(f"WHEN {name} = {best} THEN {self._label(label)}" for name, label in pairs)
-        shares = [f"{name} / {total}" for name in given]
-        limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
-        members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
-        shown = [f"CASE {chosen} END", *(shares if proba else []), *members, *extra]
-        named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, (*outputs, *more), strict=True)]
-        return self.finished(f"{own}normalised", [*first, *named])
-
-    def _scored(
-        self,
-        table: str | Sequence[str],
-        scores: Sequence[str],
-        parts: Sequence[tuple[str, str]],
-        ranked: Ranked | None,
-        contributions: bool,
-    ) -> tuple[list[str], list[str]]:
-        """Add the steps up to the scores; returns the kept columns, and those of reasons and contributions."""
-        own, kept, added, extra = self.own, self.coded(table), [], list[str]()
-        named = [f"{score} AS {own}s{k}" for k, score in enumerate(scores)]
-        if ranked is not None:
-            added = [f"{own}c{e}" for e in ranked.used] if contributions else []
-            losses = [f"{loss} AS {own}l{e}" for (_, loss), e in zip(parts, ranked.used, strict=True)]
-            named += losses + [f"{part} AS {name}" for (part, _), name in zip(parts, added, strict=False)]
-        self._step("scored", f"{own}coded", [*kept, *named])
-        if ranked is not None:
-            passed = [*kept, *(f"{own}s{k}" for k in range(self.n_classes)), *added]
-            extra = [name for pair in ranking(self, passed, ranked) for name in pair]
-        return kept, [*extra, *added]
-
-    def coded(self, table: str | Sequence[str]) -> list[str]:
-        """Add the steps up to the places of levels and bins; returns what the kept columns are called."""
-        d, own, kept = self.dialect, self.own, [f"{self.own}k{j}" for j, _ in enumerate(self.keep)]
-        source = ".".join(map(d.identifier, [table] if isinstance(table, str) else table))
-        read = self.scorer.readings
-        first = read_first(source, read, d, own, {name: self._called(name) for name in read})
-        source = first[-1][0] if first else source
-        plain = [f"{own}given.{d.identifier(name)} AS {called}" for name, called in zip(self.keep, kept, strict=True)]
-        given = [*plain, *(f"{self._given(name)} AS {called}" for name, called in self.raw.items())]
-        numbers = [f"{expression} AS {name}" for expression, name in self.numbers.items()]
-        self.steps = [*first, *((f"{own}level{j}", rows) for j, (rows, _) in enumerate(self.joins))]
-        self._step("rows", f"{source} AS {own}given", [*given, *numbers])
-        coded = [f"{expression} AS {name}" for expression, name in self.places.items()]
-        joined = (f" LEFT JOIN {own}level{j} ON {own}v{j} = {x}" for j, (_, x) in enumerate(self.joins))
-        self._step("coded", f"{own}rows{''.join(joined)}", [*kept, *self.numbers.values(), *coded])
-        return kept
-
-    def finished(self, over: str, columns: Sequence[str]) -> str:
-        """All steps as one query."""
-        once = {f"{self.own}scored": self.dialect.once}  # few numbers a row, and dear
-        steps = ",\n".join(f"{name} AS {once.get(name, '')}(\n  {query}\n)" for name, query in self.steps)
-        return f"WITH {steps}\nSELECT {', '.join(columns)}\nFROM {over}\n"
-
-    def _called(self, column: str) -> str:
-        """The name of a column in the steps: that of one which is read from others is another."""
-        read = self.scorer.readings
-        name = f"{self.own}part{list(read).index(column)}" if column in read else column
-        return self.dialect.identifier(name)
-
-    def _step(self, name: str, over: str, columns: Sequence[str]) -> None:
-        chosen = ", ".join(columns) or f"1 AS {self.own}row"  # a query has a column, even where none is needed
-        self.steps.append((f"{self.own}{name}", f"SELECT {chosen} FROM {over}{self.dialect.fence}"))
-
-    def _label(self, label: Level) -> str:
-        kinds = {type(each) for each in self.scorer.classes}
-        return self.dialect.literal(label if len(kinds) == 1 else str(label))
-
-    # ------------------------------------------------------------------------------------------ from values to scores
-
-    def _given(self, column: str) -> str:
-        """A column of the table, with the name of that: SQLite takes a bare name that the table lacks for a text."""
-        return f"{self.own}given.{self._called(column)}"
-
-    def _number(self, column: str) -> str:
-        """The number in a column; what is not a number is none."""
-        x = f"CAST({self._given(column)} AS {self.dialect.double})"
-        return f"CASE WHEN {self.dialect.nan.format(x=x)} THEN NULL ELSE {x} END" if self.dialect.nan else x
-
-    def _x(self, column: str) -> str:
-        return self._first(self._number(column))
-
-    def _first(self, expression: str) -> str:
-        return self.numbers.setdefault(expression, f"{self.own}x{len(self.numbers)}")
-
-    def _place(self, expression: str) -> str:
-        return self.places.setdefault(expression, f"{self.own}i{len(self.places)}")
-
-    def _scores(self) -> list[str]:
-        """The score of each class, in columns of the second step."""
-        added = [list(self._added(term)) for term in self.scorer.terms]
-        number = self.dialect.number
-        return [" + ".join([number(p), *(of[k] for of in added)]) for k, p in enumerate(self.scorer.prior)]
-
-    def _added(self, term: Term) -> Iterator[str]:
-        """What a term adds to the score of each class."""
-        yield from getattr(self, f"_{NAMES[type(term)]}")(term)
-
-    def _levels(self, term: ByLevel) -> Iterator[str]:
-        n, scores = len(term.levels), np.concatenate([term.scores, term.unseen[None], term.missing[None]])
-        return self._looked_up(self._level(term.column, term.levels, str(n + 1), str(n + 2)), scores)
-
-    def _bins(self, term: ByBin) -> Iterator[str]:
-        return self._or_nothing(self._looked_up(self._bin(self._x(term.column), term.edges, term.above), term.scores))
-
-    def _pair(self, term: ByPair) -> Iterator[str]:
-        a, b = (self._part(part) for part in term.parts)
-        flat = term.scores.reshape(-1, self.n_classes)
-        return self._or_nothing(self._looked_up(f"({a} - 1) * {term.scores.shape[1]} + {b}", flat))
-
-    def _normal(self, term: Normal) -> Iterator[str]:
-        return self._or_nothing(self._density(term))
-
-    def _spike(self, term: Spike) -> Iterator[str]:
-        number, zero, x = self.dialect.number, self.dialect.number(0.0), self._x(term.column)
-        for at_zero, other, rest in zip(term.zero, term.other, self._density(term.rest), strict=True):
-            beside = f"{number(other)} + COALESCE({rest}, {zero})"
-            yield f"CASE WHEN {x} IS NULL THEN {zero} WHEN {x} = 0 THEN {number(at_zero)} ELSE {beside} END"
-
-    def _line(self, term: Line) -> Iterator[str]:
-        number, x = self.dialect.number, self._x(term.column)
-        parts = zip(term.slope, term.offset, strict=True)
-        return self._or_nothing(f"{number(offset)} + {self._product(slope, x)}" for slope, offset in parts)
-
-    def _formula(self, term: Formula) -> Iterator[str]:
-        number, x = self.dialect.number, self._x(term.column)
-        some = [] if term.above is None else [f"{x} > {number(term.above)}"]
-        # Where a product that is too large is an error, numbers far beyond all others are no evidence.
-        some += [f"ABS({x}) < {number(FAR)}"] if self.dialect.raises else []
-        x = self._place(f"CASE WHEN {' AND '.join(some)} THEN {x} END") if some else x
-        return self._or_nothing(self._expression(each, x) for each in by_class(term.expression))
-
-    def _expression(self, expression: Expression, x: str) -> str:
-        if not isinstance(expression, tuple):
-            return x if isinstance(expression, str) else self.dialect.number(float(expression))
-        operation, *parts = expression
-        inner = [self._expression(each, x) for each in parts]
-        return f"LN({inner[0]})" if operation == "log" else f"({(' + ' if operation == 'add' else ' * ').join(inner)})"
-
-    def _or_nothing(self, scores: Iterable[str]) -> Iterator[str]:
-        """The scores, or zero where the value is missing."""
-        return (f"COALESCE({score}, {self.dialect.number(0.0)})" for score in scores)
-
-    def _looked_up(self, place: str, scores: Array) -> Iterator[str]:
-        name = self._place(place)
-        yield from (self.dialect.cell(of_class.tolist(), name) for of_class in scores.T)
-
-    def _level(self, column: str, levels: tuple[Level, ...], other: str, missing: str) -> str:
-        """The place of a level, counted from one, or what values that are unseen or missing have instead."""
-        d, own = self.dialect, self.own
-        if levels and all(_is_number(level) for level in levels):
-            x = self._x(column)  # a column of numbers may hold NaN
-        else:
-            x = self.raw.setdefault(column, f"{own}c{len(self.raw)}")
-            x = f"CAST({x} AS {d.string})" if all(isinstance(level, str) for level in levels) else x
-        cells = [d.literal(level) for level in levels]
-        if len(levels) > d.few:
-            j = len(self.joins)
-            self.joins.append((d.rows(cells, f"{own}v{j}", f"{own}n{j}"), x))
-            found = f"COALESCE({own}n{j}, {other})"
-        else:
-            whens = " ".join(f"WHEN {cell} THEN {i}" for i, cell in enumerate(cells, 1))
-            found = f"CASE {x} {whens} ELSE {other} END" if cells else other
-        return f"CASE WHEN {x} IS NULL THEN {missing} ELSE {found} END"
-
-    def _bin(self, x: str, edges: Array, above: bool = False) -> str:
-        """The number of the bin, counted from one, or NULL if missing; the edges are halved until one is left."""
-        below = "<=" if above else "<"
-
-        def between(first: int, last: int) -> str:
-            if last == first:
-                return str(first + 1)
-            middle = (first + last) // 2
-            edge = self.dialect.number(edges[middle])
-            return f"CASE WHEN {x} {below} {edge} THEN {between(first, middle)} ELSE {between(middle + 1, last)} END"
-
-        return f"CASE WHEN {x} IS NULL THEN NULL ELSE {between(0, len(edges))} END"
-
-    def _part(self, part: Part) -> str:
-        """The place of a value among those of one side of a pair, counted from one, or NULL."""
-        if part.edges is not None:
-            return self._bin(self._x(part.column), part.edges)
-        missing = "NULL" if part.missing is None else str(part.missing + 1)
-        return self._level(part.column, part.levels or (), "NULL", missing)
-
-    def _density(self, term: Normal) -> Iterator[str]:
-        number, x = self.dialect.number, self._x(term.column)
-        if term.log:
-            x = self._place(f"CASE WHEN {x} > 0 THEN LN({x}) END")
-        for mean, precision, norm in zip(term.mean, term.precision, term.log_norm, strict=True):
-            z = f"({x} - {number(mean)})"
-            density = f"{number(norm)} - {number(0.5 * precision)} * {z} * {z}"
-            if (
-                self.dialect.raises
-            ):  # where a product that is too large is an error, what lies that far out is handled before
-                far = number(1e140 / max(float(np.sqrt(precision)), 1e-100))
-                density = f"CASE WHEN ABS{z} > {far} THEN {number(FORBIDDEN)} ELSE {density} END"
-            yield density
-
-    def _product(self, slope: float, x: str) -> str:
-        number = self.dialect.number
-        if np.isfinite(slope):
-            return f"{number(slope)} * {x}"
-        return f"CASE WHEN {x} > 0 THEN {number(FORBIDDEN)} WHEN {x} = 0 THEN {number(0.0)} END"
-
-    def _bag(self, term: Bag) -> Iterator[str]:
-        x, number, scale = [self._x(column) for column in term.columns], self.dialect.number, ""
-        if term.length is not None:
-            total = " + ".join(x)
-            scaled = f"WHEN {total} > 0 THEN {number(term.length)} / ({total})"
-            scale = self._place(f"CASE {scaled} WHEN {total} = 0 THEN {number(1.0)} END") + " * "
-        for slopes in term.slopes.T:
-            yield f"{scale}({' + '.join(self._product(slope, v) for slope, v in zip(slopes, x, strict=True))})"
-
-    def _text(self, term: Text) -> Iterator[str]:
-        """Tags: one that is there adds its slope; each is looked for in a text with separators at both ends."""
-        number, zero, one = self.dialect.number, self.dialect.number(0.0), self.dialect.number(1.0)
-        cell, conditions = tag_conditions(term, self.dialect, self._given(term.column), self._first)
-        has = [self._place(f"CASE WHEN {condition} THEN {one} ELSE {zero} END") for condition in conditions]
-        for k, offset in enumerate(term.offset):
-            added = "".join(f" + {number(slope)} * {flag}" for slope, flag in zip(term.slopes[:, k], has, strict=True))
-            if term.correction is not None and has:
-                added += f" + CASE WHEN {' + '.join(has)} > 0 THEN {number(term.correction[k])} ELSE {zero} END"
-            yield f"CASE WHEN {cell} IS NULL THEN {zero} ELSE {number(offset)}{added} END"
-
-    def _ellipsoid(self, term: Ellipsoid) -> Iterator[str]:
-        number, x = self.dialect.number, [self._x(column) for column in term.columns]
-        for mean, axes, norm in zip(term.mean, term.axes / term.scale[:, None], term.log_norm, strict=True):
-            along = []
-            for axis in axes.T:
-                parts = (f"{number(a)} * ({v} - {number(m)})" for a, v, m in zip(axis, x, mean, strict=True))
-                along.append(self._place(" + ".join(parts)))
-            yield f"({number(norm)} - {number(0.5)} * ({' + '.join(f'{z} * {z}' for z in along)}))"
-
-    def _together(self, term: Together) -> Iterator[str]:
-        number, n, d = self.dialect.number, term.degrees, len(term.columns)
-        units = zip(term.columns, term.centre, term.scale, strict=True)
-        z = [self._first(self._clipped(self._number(name), c, s, term.farthest)) for name, c, s in units]
-        for k, mean in enumerate(term.mean):
-            u = [f"({v} - {number(m)})" for v, m in zip(z, mean, strict=True)]
-            along = []
-            for axis in term.axes[k].T:
-                parts = (f"{number(a)} * {v}" for a, v in zip(axis, u, strict=True) if a)
-                along.append(self._place(" + ".join(parts)))
-            each = [f"({number(1.0)} + {number(p / n)} * {v} * {v})" for p, v in zip(term.precision[k], u, strict=True)]
-            # The logarithm of a product is cheaper than a sum of them; sixteen factors do not overflow.
-            alone = " + ".join(f"LN({' * '.join(each[i : i + 16])})" for i in range(0, d, 16))
-            far = f"LN({number(1.0)} + {number(1.0 / n)} * ({' + '.join(f'{v} * {v}' for v in along)}))"
-            weights = [number(term.power * w) for w in (term.log_norm[k], 0.5 * (n + 1.0), -0.5 * (n + d))]
-            yield from self._or_nothing([f"{weights[0]} + {weights[1]} * ({alone}) + {weights[2]} * {far}"])
-
-    def _clipped(self, x: str, centre: float, scale: float, farthest: float) -> str:
-        """A number in standard units; NULL if missing."""
-        number, low, high = self.dialect.number, centre - farthest * scale, centre + farthest * scale
-        ends = f"WHEN {x} <= {number(low)} THEN {number(-farthest)} WHEN {x} >= {number(high)} THEN {number(farthest)}"
-        return f"CASE {ends} ELSE ({x} - {number(centre)}) / {number(scale)} END"
-
-    # -------------------------------------------------------------------------------------- from scores to predictions
-
-    def _shifted(self) -> Iterator[str]:
-        """The scores below the largest, or the fallback where every class forbids the row."""
-        own, number = self.own, self.dialect.number
-        forbidden = f"{own}top <= {number(0.1 * FORBIDDEN)}"
-        for k, p in enumerate(self.scorer.fallback):
-            yield f"CASE WHEN {forbidden} THEN {number(p)} ELSE {own}s{k} - {own}top END AS {own}d{k}"
-
-    def _calibrated(self, kept: list[str]) -> list[str]:
-        """The next steps; returns the columns that are in proportion to the probabilities."""
-        d, own, calibration = self.dialect, self.own, self.scorer.calibration
-        if isinstance(calibration, Isotonic):
-            return isotonic_steps(self, calibration, kept)
-        cooled = f" / {d.number(calibration.temperature)}" if isinstance(calibration, Temperature) else ""
-        powers = [f"{own}e{k}" for k in range(self.n_classes)]
-        raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
-        self._step("powers", f"{own}shifted", [*kept, *raised])
-        return powers
+def _written(
+    query: Query,
+    table: str | Sequence[str],
+    proba: bool,
+    least: Array | None = None,
+    ranked: Ranked | None = None,
+    contributions: bool = False,
+) -> str:
+    """The query; ``least`` is the probability (K,) from which each class is in the prediction set."""
+    d, own = query.dialect, query.own
+    scores = query.scores()
+    chances = [f"p_{label}" for label in query.scorer.classes if proba]
+    outputs = ["prediction", *chances, *(f"set_{label}" for label in query.scorer.classes if least is not None)]
+    parts = [] if ranked is None else loss_columns(query, ranked)
+    more = [] if ranked is None else list(outputs_of(ranked, contributions))
+    if taken := [name for name in query.keep if name in (*outputs, *more)]:
+        raise SettingError(f"the query returns a column {taken[0]!r} already; leave it out of keep")
+    kept, extra = _scored(query, table, scores, parts, ranked, contributions)
+    first = [f"{called} AS {d.identifier(name)}" for name, called in zip(query.keep, kept, strict=True)]
+    kept = [*kept, *extra]
+    s = [f"{own}s{k}" for k in range(query.n_classes)]
+    query.step("topped", query.steps[-1][0], [*kept, *s, f"{d.largest(s)} AS {own}top"])
+    query.step("shifted", f"{own}topped", [*kept, *_shifted(query)])
+    given = _calibrated(query, kept)
+    best, total = f"{own}best", f"{own}total"
+    ends = [f"{' + '.join(given)} AS {total}", f"{d.largest(given)} AS {best}"]
+    query.step("normalised", query.steps[-1][0], [*kept, *given, *ends])
+    pairs = list(zip(given, query.scorer.classes, strict=True))
+    chosen = " ".join(f"WHEN {name} = {best} THEN {_label(query, label)}" for name, label in pairs)
+    shares = [f"{name} / {total}" for name in given]
+    limits = [] if least is None else list(zip(shares, least.tolist(), strict=True))
+    members = [f"CASE WHEN {share} >= {d.number(limit)} THEN 1 ELSE 0 END" for share, limit in limits]
+    shown = [f"CASE {chosen} END", *(shares if proba else []), *members, *extra]
+    named = [f"{what} AS {d.identifier(name)}" for what, name in zip(shown, (*outputs, *more), strict=True)]
+    return query.finished(f"{own}normalised", [*first, *named])
 
 
-def _begins(names: Sequence[str], own: str) -> bool:
-    return any(name.startswith(own) for name in names)
+def _scored(
+    query: Query,
+    table: str | Sequence[str],
+    scores: Sequence[str],
+    parts: Sequence[tuple[str, str]],
+    ranked: Ranked | None,
+    contributions: bool,
+) -> tuple[list[str], list[str]]:
+    """Add the steps up to the scores; returns the kept columns, and those of reasons and contributions."""
+    own, kept, added, extra = query.own, query.coded(table), [], list[str]()
+    named = [f"{score} AS {own}s{k}" for k, score in enumerate(scores)]
+    if ranked is not None:
+        added = [f"{own}c{e}" for e in ranked.used] if contributions else []
+        losses = [f"{loss} AS {own}l{e}" for (_, loss), e in zip(parts, ranked.used, strict=True)]
+        named += losses + [f"{part} AS {name}" for (part, _), name in zip(parts, added, strict=False)]
+    query.step("scored", f"{own}coded", [*kept, *named])
+    if ranked is not None:
+        passed = [*kept, *(f"{own}s{k}" for k in range(query.n_classes)), *added]
+        extra = [name for pair in ranking(query, passed, ranked) for name in pair]
+    return kept, [*extra, *added]
 
 
-def _is_number(level: Level) -> bool:
-    return isinstance(level, int | float) and not isinstance(level, bool) and abs(level) <= EXACT
+def _label(query: Query, label: Level) -> str:
+    kinds = {type(each) for each in query.scorer.classes}
+    return query.dialect.literal(label if len(kinds) == 1 else str(label))
+
+
+def _shifted(query: Query) -> Iterator[str]:
+    """The scores below the largest, or the fallback where every class forbids the row."""
+    own, number = query.own, query.dialect.number
+    forbidden = f"{own}top <= {number(0.1 * FORBIDDEN)}"
+    for k, p in enumerate(query.scorer.fallback):
+        yield f"CASE WHEN {forbidden} THEN {number(p)} ELSE {own}s{k} - {own}top END AS {own}d{k}"
+
+
+def _calibrated(query: Query, kept: list[str]) -> list[str]:
+    """The next steps; returns the columns that are in proportion to the probabilities."""
+    d, own, calibration = query.dialect, query.own, query.scorer.calibration
+    if isinstance(calibration, Isotonic):
+        return isotonic_steps(query, calibration, kept)
+    cooled = f" / {d.number(calibration.temperature)}" if isinstance(calibration, Temperature) else ""
+    powers = [f"{own}e{k}" for k in range(query.n_classes)]
+    raised = [f"{d.exponential(f'{own}d{k}{cooled}')} AS {name}" for k, name in enumerate(powers)]
+    query.step("powers", f"{own}shifted", [*kept, *raised])
+    return powers

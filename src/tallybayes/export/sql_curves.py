@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tallybayes.core.calibration import Curve, Isotonic
 from tallybayes.errors import NotAvailableError
 from tallybayes.export.dialects import Dialect
-
-if TYPE_CHECKING:
-    from tallybayes.export.sql import Query
+from tallybayes.export.sql_query import Query
 
 
 def isotonic_steps(query: Query, calibration: Isotonic, kept: list[str]) -> list[str]:
@@ -21,20 +17,20 @@ def isotonic_steps(query: Query, calibration: Isotonic, kept: list[str]) -> list
     classes = [1] if len(calibration.curves) == 1 else list(range(query.n_classes))
     others = {k: [name for j, name in enumerate(shifted) if j != k] for k in classes}
     rivals = [f"{d.largest(others[k])} AS {own}r{k}" for k in classes]
-    query._step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
+    query.step("rivals", f"{own}shifted", [*kept, *shifted, *rivals])
     odds = []
     for k in classes:
         total = " + ".join(d.exponential(f"{name} - {own}r{k}") for name in others[k])
         odds.append(f"{own}d{k} - {own}r{k} - LN({total}) AS {own}o{k}")
-    query._step("odds", f"{own}rivals", [*kept, *odds])
+    query.step("odds", f"{own}rivals", [*kept, *odds])
     curves = [f"{_curve(d, c, f'{own}o{k}')} AS {own}h{k}" for c, k in zip(calibration.curves, classes, strict=True)]
-    query._step("curves", f"{own}odds", [*kept, *curves])
+    query.step("curves", f"{own}odds", [*kept, *curves])
     low, high = number(calibration.margin), number(1.0 - calibration.margin)
     heights = [f"{own}h{k}" for k in classes]
     held = [f"CASE WHEN {h} < {low} THEN {low} WHEN {h} > {high} THEN {high} ELSE {h} END" for h in heights]
     if len(held) == 1:
         held = [f"{number(1.0)} - ({held[0]})", held[0]]
-    query._step("held", f"{own}curves", [*kept, *(f"{h} AS {own}p{k}" for k, h in enumerate(held))])
+    query.step("held", f"{own}curves", [*kept, *(f"{h} AS {own}p{k}" for k, h in enumerate(held))])
     return [f"{own}p{k}" for k in range(query.n_classes)]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby, zip_longest
 
-from tallybayes.core.readings import DAY, MONTHS, WEEKDAYS, DatePart, Order, Reading
+from tallybayes.core.readings import DAY, EPOCHS, MINUTE, MONTHS, WEEKDAYS, DatePart, Order, Reading
 from tallybayes.data.dates import FARTHEST, PATTERN, PIVOT, TIME
 from tallybayes.data.number_text import NUMBER
 from tallybayes.data.reading import expressions
@@ -53,7 +53,7 @@ def read_first(
 
 def _storage(readings: Mapping[str, Reading], column: str) -> str:
     read = next(each for each in readings.values() if each.source == column)
-    is_text = read.number is not None or (read.date is not None and read.date.order not in ("", "epoch"))
+    is_text = read.number is not None or (read.date is not None and read.date.order not in ("", *EPOCHS))
     return "text" if is_text else "date" if read.date is not None and not read.date.order else "number"
 
 
@@ -81,20 +81,24 @@ def _order(reading: Reading) -> Order:
 def _text(reading: Reading, dialect: Dialect) -> str:
     """The column as text; NULL where a word stands for a missing value."""
     x = f"CAST({dialect.identifier(reading.source)} AS {dialect.string})"
+    replaced = _replaced(x, () if reading.date is None else reading.date.replaced, dialect)
     if not reading.missing:
-        return x
-    return (
-        f"CASE WHEN {x} IN ({', '.join(dialect.literal(str(word)) for word in reading.missing)}) THEN NULL ELSE {x} END"
-    )
+        return replaced
+    words = ", ".join(dialect.literal(str(word)) for word in reading.missing)
+    return f"CASE WHEN {x} IN ({words}) THEN NULL ELSE {replaced} END"
+
+
+def _replaced(text: str, replaced: Sequence[tuple[str, str]], dialect: Dialect) -> str:
+    for old, new in replaced:
+        text = f"REPLACE({text}, {dialect.literal(old)}, {dialect.literal(new)})"
+    return text
 
 
 def _number(reading: Reading, dialect: Dialect) -> str:
     text = _text(reading, dialect)
     if reading.number is None:
         return text
-    for old, new in reading.number.replaced:
-        text = f"REPLACE({text}, {dialect.literal(old)}, {dialect.literal(new)})"
-    text = f"TRIM({text})"
+    text = f"TRIM({_replaced(text, reading.number.replaced, dialect)})"
     matches = REGEX[dialect.name][1].format(x=text, pattern=dialect.literal(NUMBER))
     return f"CASE WHEN {matches} THEN CAST({text} AS {dialect.double}) END"
 
@@ -127,8 +131,8 @@ class _Date:
     def _micros(self, reading: Reading, order: Order) -> list[Step]:
         """Microseconds since 1970."""
         d, source = self.d, self.d.identifier(reading.source)
-        if order == "epoch":
-            return [{self.n("u"): f"CAST({source} AS {d.double}) * 1000000.0"}]
+        if order in EPOCHS:
+            return [{self.n("u"): f"CAST({source} AS {d.double}) * {EPOCHS[order]}"}]
         if order == "" and d.name == "postgres":
             return [{self.n("u"): f"CAST(EXTRACT(EPOCH FROM {source}) * 1000000 AS {d.double})"}]
         order = order or "ymd"  # as the database writes its dates
@@ -270,6 +274,8 @@ class _Date:
             return n("dd")
         if part.part == "hour":
             return f"FLOOR(({n('u')} - {n('n')} * {DAY}.0) / 3600000000.0)"
+        if part.part == "minutes":
+            return f"({n('u')} - {n('n')} * {DAY}.0) / {MINUTE}.0"
         if part.part == "month":
             return self._named(n("mm"), MONTHS, 1)
         weekday = f"({n('n')} + 3.0 - 7.0 * FLOOR(({n('n')} + 3.0) / 7.0))"  # 1970 began on a Thursday

@@ -105,7 +105,7 @@ class Complement(Family):
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
     text_alpha: ClassVar[float] = 0.1
-    by_rivals: ClassVar[bool] = True  # words are scored by what the other classes have of them
+    by_rivals: ClassVar[bool | None] = True
 
     def tally(self, x: NDArray[Any] | Csr, labels: Labels, n_classes: int) -> Counts:
         return bag_of_words(x, labels, n_classes, self.idf)

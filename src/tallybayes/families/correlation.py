@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
@@ -57,18 +58,8 @@ def standardised(x: Array, weight: Array | None = None) -> tuple[tuple[float, ..
     """
     x = np.asarray(x, dtype=np.float64)
     weight = np.ones(len(x)) if weight is None else weight
-    known = np.isfinite(x) & (weight > 0)[:, None]
-    found = [_mean_and_deviation(x[seen, j], weight[seen]) for j, seen in enumerate(known.T)]
+    found = [column_kernels.units_of(column, weight) for column in x.T]
     return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
-
-
-def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
-    # A power of two as the unit: squares neither overflow nor vanish in it, and no digit is lost.
-    unit = 2.0 ** (math.frexp(float(np.abs(values).max(initial=0.0)))[1] - 1)
-    scaled, total = values / unit, math.fsum(weight.tolist()) or 1.0
-    mean = math.fsum((weight * scaled).tolist()) / total
-    variance = math.fsum((weight * (scaled - mean) ** 2).tolist()) / total
-    return mean * unit, math.sqrt(variance) * unit
 
 
 @dataclass(frozen=True)
@@ -154,7 +145,7 @@ class Correlation(Family):
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
         found, step = nothing(n_classes, x.shape[1]), _step(x.shape[1])
         for first in range(0, len(x), step):
-            z, these = self._standard(x[first : first + step], first), labels.rows(first, first + step)
+            z, these = self.standard(x[first : first + step], first), labels.rows(first, first + step)
             complete = np.flatnonzero(~np.isnan(z).any(axis=1))
             if len(complete) < len(z):
                 z, these = z[complete], these.take(complete)
@@ -178,7 +169,7 @@ class Correlation(Family):
         (n_classes, d), axes, precision = params.mean.shape, params.axes, params.precision
         out, step = np.zeros((len(x), n_classes)), _step(d)
         for first in range(0, len(x), step):
-            z = self._standard(x[first : first + step], first).T
+            z = self.standard(x[first : first + step], first).T
             score = out[first : first + step]
             width = max(1, SLICE // max(z.size, 1))  # classes at a time
             for low in range(0, n_classes, width):
@@ -195,7 +186,7 @@ class Correlation(Family):
 
     def variances(self, summary: Scatter, params: Students, x: NDArray[Any], weights: Array) -> Array:
         """By the derivatives in the mean, g, and in the matrix, A: gᵀΣg/n + 2 tr(AΣAΣ)/n."""
-        z = self._standard(x)
+        z = self.standard(x)
         out, d = np.zeros((len(z), len(params.mean))), z.shape[1]
         rows = summary.weight[:, 0, 0] + (self.shrinkage * d if math.isfinite(self.shrinkage) else 0.0)
         for k, (matrix, mean) in enumerate(zip(params.matrix, params.mean, strict=True)):
@@ -215,7 +206,7 @@ class Correlation(Family):
     def leave_one_out(self, summary: Scatter, params: Students, x: NDArray[Any], labels: Labels) -> Array:
         """Without a row each matrix changes by a multiple of one product d dᵀ, d the row's deviation from its class."""
         assert labels.codes is not None
-        z, out = self._standard(x), np.zeros((len(x), len(params.mean)))
+        z, out = self.standard(x), np.zeros((len(x), len(params.mean)))
         complete = ~np.isnan(z).any(axis=1)
         for weight in np.unique(labels.weight[complete]):  # rows of one weight leave the same matrices behind
             rows = np.flatnonzero(complete & (labels.weight == weight))
@@ -254,7 +245,7 @@ class Correlation(Family):
             out[:, k] = _changed(base, change, size, off, z - centre)
         return out
 
-    def _standard(self, x: NDArray[Any], first: int = 0) -> Array:
+    def standard(self, x: NDArray[Any], first: int = 0) -> Array:
         """The numbers in standard units, clipped; NaN where one is missing."""
         values = numbers_of(x, first)
         if self.centre:

@@ -93,7 +93,7 @@ class Multinomial(Family):
     least: ClassVar[float] = 0.0
     is_document: ClassVar[bool] = True
     by_column: ClassVar[frozenset[str]] = frozenset({"alpha"})
-    by_rivals: ClassVar[bool] = False
+    by_rivals: ClassVar[bool | None] = False
 
     def __post_init__(self) -> None:
         if self.document_length is not None and not 0.0 < self.document_length < np.inf:

@@ -1,29 +1,19 @@
-"""The lines of a scorecard, and how they are printed."""
+"""The lines of a scorecard."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tallybayes.core.batch import Array
-from tallybayes.core.listings import Listing, short
-from tallybayes.core.listings import as_html as listing_html
-from tallybayes.core.listings import as_text as listing_text
-from tallybayes.core.schema import Column, Level, amount
-
-if TYPE_CHECKING:
-    from tallybayes.inspection.scorecard import Scorecard
+from tallybayes.core.schema import Column, Level
 
 HALF = 0.5  # rows that a cell without any counts as, for its weight of evidence
-WIDEST = 40  # characters of values in a terminal
 MISSING, OTHER = "(missing)", "(other)"
 
 
@@ -162,58 +152,3 @@ def _cells(column: Column) -> Iterator[Condition]:
     else:
         for level in column.levels or ():
             yield Condition(column.name, (level,))
-
-
-# ------------------------------------------------------------------------------------------ printing
-
-
-def _listing(card: Scorecard, wide: int = 10_000) -> Listing:
-    names = [str(label) for label in card.classes]
-    lines: list[tuple[str, ...]] = [("base points", "", *[""] * len(names), "", _points(card.base_points, card))]
-    for column in card.columns:
-        for place, line in enumerate(column.lines):
-            name = f"{column.name} (IV {column.iv:.3f})" if place == 0 else ""
-            of_class = [amount(count) for count in line.counts]
-            lines.append((name, short(str(line), wide), *of_class, f"{line.woe:+.3f}", _points(line.points, card)))
-    return Listing(("column", "value", *names, "WoE", "points"), lines)
-
-
-def _points(points: float, card: Scorecard) -> str:
-    return f"{points:.0f}" if card.rounding else f"{points:.2f}"
-
-
-def _title(card: Scorecard) -> str:
-    doubled = f"{card.points_to_double_odds:g} points double the odds"
-    return f"score of {card.label}: {card.base:g} points are odds of {card.odds:g} to 1, {doubled}"
-
-
-def as_text(card: Scorecard) -> str:
-    """The card for a terminal."""
-    return f"{_title(card)}\n\n{listing_text(_listing(card, WIDEST))}"
-
-
-def as_html(card: Scorecard) -> str:
-    """The card as a table of HTML."""
-    return f"<p>{escape(_title(card))}</p>\n{listing_html(_listing(card))}"
-
-
-def as_markdown(card: Scorecard) -> str:
-    """The card as a table of Markdown."""
-    listing = _listing(card)
-    rows = [listing.header, ["---"] * len(listing.header), *listing.lines]
-    return "\n".join(f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in rows) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
-
-
-def as_csv(card: Scorecard) -> str:
-    """The card as CSV, the name of its column in every line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["column", "value", *map(str, card.classes), "woe", "iv", "points"])
-    writer.writerow(["base points", "", *[""] * len(card.classes), "", "", card.base_points])
-    for column, line in card.lines:
-        writer.writerow([column.name, str(line), *line.counts, line.woe, line.iv, line.points])
-    return out.getvalue()

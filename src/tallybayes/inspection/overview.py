@@ -1,4 +1,4 @@
-"""A model at a glance: a verdict, warnings, the columns by importance, and what was left out."""
+"""An overview of a model: a verdict, warnings, the columns by importance, and what was left out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Overview:
-    """A model at a glance."""
+    """An overview of a model."""
 
     verdict: Verdict | None  # None where it was never evaluated
     warnings: tuple[Concern, ...]
@@ -65,7 +65,7 @@ class Overview:
 
 
 def overview(model: Any, X: Any = None, y: Any = None, *, evaluation: Evaluation | None = None) -> Overview:
-    """A model at a glance: what `tallybayes train` prints.
+    """Return an overview of a model: what `tallybayes train` prints.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _columns(model: Model) -> tuple[tuple[Used, ...], tuple[LeftOut, ...]]:
     used = [
         Used(name, c.kind, nats, float(weights.get(name, 1.0)), title(c), name in corrected)
         for name, nats in importance_of(model).items()
-        if (c := by_name.get(name)) is not None
+        if (c := by_name.get(name)) is not None and c.kind != "date"  # whose parts are columns of their own
     ]
     says = [u for u in used if u.weight or u.importance]
     together = {part.name for u in says for part in by_name[u.column].parts or ()}

@@ -254,7 +254,7 @@ def _reference(model: Model, coefficients: Array, reference: Any) -> Array:
     """The part of each column in the margin of the reference (D,)."""
     if not isinstance(reference, str):
         single = isinstance(reference, Mapping) and not any(_is_list(value) for value in reference.values())
-        if not hasattr(reference, "most_rows"):
+        if not isinstance(reference, Rows):
             reference = rows_of(model, [reference] if single else reference)
         if not reference.n_rows:
             raise DataError("the reference has no row")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,12 +20,21 @@ from tallybayes.learning.options import Options
 
 BINS = 32  # of a number
 ROWS_A_LEVEL = 4  # on average, of a column whose levels are corrected
+MOST_COLUMNS = 256  # that are corrected, the most informative ones
 
 
-def cells_of_columns(model: Model, batch: TableBatch, options: Options) -> Cells | None:
-    """Those of the columns that are evidence by themselves, and free of constraints; None where there are none."""
+def cells_of_columns(
+    model: Model, batch: TableBatch, options: Options, losses: Callable[[], Mapping[str, float]]
+) -> Cells | None:
+    """Those of the columns that are evidence by themselves, and free of constraints; None where there are none.
+
+    ``losses`` are those of each column alone, by name, which tell the informative ones of many.
+    """
     every = sorted(p for block in model.tally.blocks.values() for p in block.columns)
     used = [p for p in every if not options.is_table(model.schema.columns[p].name)]
+    if len(used) > MOST_COLUMNS:
+        alone, names = losses(), model.schema.names
+        used = sorted(sorted(used, key=lambda p: alone.get(names[p], np.inf))[:MOST_COLUMNS])
     documents = {p for name, b in model.tally.blocks.items() if model.is_document(name) for p in b.columns}
     columns, codes, shapes = [], [], []
     for p in used:

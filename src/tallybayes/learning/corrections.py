@@ -151,7 +151,12 @@ class Regression:
 
 
 def best_strength(
-    regression: Callable[[int], Regression], fold: NDArray[np.intp], base: Array, labels: Labels, n_jobs: int | None
+    regression: Callable[[int], Regression],
+    fold: NDArray[np.intp],
+    base: Array,
+    labels: Labels,
+    n_jobs: int | None,
+    strengths: Sequence[float] = STRENGTHS,
 ) -> tuple[Array, float | None]:
     """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best.
 
@@ -166,7 +171,7 @@ def best_strength(
     least = float(judged.weight @ losses(base[rows], judged))
     starts: list[Array | None] = [None] * len(parts)
     best, chosen = base, None
-    for strength in STRENGTHS:
+    for strength in strengths:
         work = [
             (part, fold == number, strength, start)
             for number, (part, start) in enumerate(zip(parts, starts, strict=True))

@@ -8,7 +8,7 @@ evaluation. The final model is learned from all rows in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,12 +27,14 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
-from tallybayes.learning.corrections import Cells, Regression, best_strength
+from tallybayes.learning.corrections import STRENGTHS, Cells, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
+from tallybayes.learning.interactions import MILD, interacting
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.remembered import RememberedBatch
+from tallybayes.learning.screening import joining_words
 from tallybayes.learning.stacking import Readings, Stack, losses, trust
 from tallybayes.learning.weights import is_better
 
@@ -89,10 +91,12 @@ class _Folds:
         found = [a.evidence(rows, self.n_jobs) for a, rows in zip(self.ladders, self.held, strict=True)]
         return [self.gathered(each) for each in zip(*found, strict=True)]
 
-    def together(self, shrinkage: float) -> Array:
-        """Of the numbers together (n, K)."""
-        pairs = zip(self.ladders, self.held, strict=True)
-        return self.gathered([a.together(rows, shrinkage, self.n_jobs) for a, rows in pairs])
+    def together(self) -> list[Array]:
+        """Of the numbers together (n, K), for each shrinkage."""
+        threads = threads_for(self.batch.size, self.n_jobs)
+        parts = list(zip(self.ladders, self.held, strict=True))
+        found = map_each(lambda part: part[0].together(part[1], SHRINKAGES), parts, threads)
+        return [self.gathered(each) for each in zip(*found, strict=True)]
 
     def prior(self) -> Array:
         """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
@@ -119,11 +123,12 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         prior = folds.prior()
         stack, shrinkage = _stacked(folds, prior, whole, options)
         scores = stack.scores
-        model = _collapsed(whole, stack.weights, shrinkage)
         if options.weights == "auto":
             options.report("learning corrections", 1.0 - 1.0 / (len(folds.ladders) + 2))
-            model, scores = _corrected(model, folds, whole, stack, options)
+            model, scores = _corrected(batch, folds, whole, stack, shrinkage, options)
             model, scores = _trusted(model, scores, prior, whole, folds)
+        else:
+            model = _collapsed(whole, stack.weights, shrinkage)
         model = replace(model, settings=replace(model.settings, prior=base.prior))
         n_folds, labels = len(folds.ladders), folds.batch.labels
         assert labels is not None
@@ -142,8 +147,9 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     plain = readings.stacked(start)
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
         return plain, None
-    # A handful of numbers that are alike: which of them suits the rows best can be told without folds within folds.
-    every, start = {s: readings.joined(folds.together(s)) for s in SHRINKAGES}, np.append(start, 0.0)
+    # A handful of numbers that are alike: which of them suits the rows best can be seen without folds within folds.
+    every = {s: readings.joined(each) for s, each in zip(SHRINKAGES, folds.together(), strict=True)}
+    start = np.append(start, 0.0)
     chosen = min(SHRINKAGES, key=lambda s: every[s].least(start))
     found = every[chosen].stacked(start)
     is_worth_it = is_better(losses(plain.scores, labels), losses(found.scores, labels), labels.weight)
@@ -206,25 +212,57 @@ def _with_block(model: Model, block: Model, weight: float) -> Model:
 # ------------------------------------------------------------------------------------------ corrections
 
 
-def _corrected(model: Model, folds: _Folds, whole: Ladder, stack: Stack, options: Options) -> tuple[Model, Array]:
+def _corrected(
+    batch: TableBatch, folds: _Folds, whole: Ladder, stack: Stack, shrinkage: float | None, options: Options
+) -> tuple[Model, Array]:
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
-    batch, labels = folds.batch, folds.batch.labels
+    model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    columns = cells_of_columns(whole.read.model, batch, options)
+    columns = cells_of_columns(whole.read.model, folds.batch, options, whole.losses_alone)
     pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in (*folds.ladders, whole)]
     if columns is None and not all(pairs):
         return model, stack.scores
 
     def regression(number: int) -> Regression:
-        return Regression(_joined(columns, pairs[number], batch), stack.scores, labels).bounded()
+        return Regression(_joined(columns, pairs[number], folds.batch), stack.scores, labels).bounded()
 
     scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
         return model, stack.scores
+    more = _interactions(folds, whole, pairs, regression, options) if strength <= MILD else []
+    if more and more[-1]:
+        before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
+        near = STRENGTHS[max(STRENGTHS.index(strength) - 1, 0) :]
+        others, other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, near)
+        if other is not None and is_better(losses(scores, labels), losses(others, labels), labels.weight):
+            scores, strength, whole = others, other, whole.with_corrected(more[-1], batch, options.n_jobs)
+            model = _collapsed(whole, stack.weights, shrinkage)
+        else:
+            pairs = before
     last = regression(-1)
     offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(strength)))
-    settings = replace(model.settings, offsets=offsets)
-    return replace(model, settings=settings, provenance=model.provenance.noted("corrections learned")), scores
+    noted = model.provenance.noted("corrections learned")
+    return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), scores
+
+
+def _interactions(
+    folds: _Folds,
+    whole: Ladder,
+    pairs: Sequence[Sequence[Column]],
+    regression: Callable[[int], Regression],
+    options: Options,
+) -> list[list[Column]]:
+    """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
+    if options.given_pairs is not None or not options.most_pairs:
+        return [[] for _ in pairs]
+    words, most = joining_words(whole.read.model.schema.names), options.pairs_for(len(whole.names))
+    found = []
+    for number, ladder in enumerate((*folds.ladders, whole)):
+        rows = regression(number).without(folds.fold == number)
+        parts = [part for part in ladder.parts if not options.is_table(part.name)]
+        scores, asked = rows.scores(rows.fitted(MILD)), most - len(pairs[number])
+        found.append(interacting(parts, pairs[number], folds.batch, scores, rows.labels, asked, words, options.n_jobs))
+    return found
 
 
 def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch) -> Cells:

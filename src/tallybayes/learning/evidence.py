@@ -35,14 +35,7 @@ class HeldOut:
         n, n_classes, columns = evidence.shape
         terms = np.empty((n, n_classes - 1, columns + 1), dtype=np.float32)
         terms[:, :, 0] = prior[_others(codes, n_classes)] - prior[codes][:, None]
-        order = np.argsort(codes, kind="stable")
-        step = max(1, 250_000 // max(n_classes * columns, 1))  # rows whose evidence stays in the cache
-        for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-            for first in range(0, len(rows), step):
-                here, own = rows[first : first + step], int(codes[rows[0]])
-                some = evidence[here]
-                terms[here, :own, 1:] = some[:, :own] - some[:, own : own + 1]
-                terms[here, own:, 1:] = some[:, own + 1 :] - some[:, own : own + 1]
+        fitting.against_own(evidence, codes, terms, 1)
         return cls(terms, codes, weight)
 
     @property
@@ -62,9 +55,12 @@ class HeldOut:
         """As many of the rows as it takes to compare models."""
         return self.take(slice(None, None, max(1, -(-len(self.codes) // COMPARED_ROWS))))
 
-    def joined(self, more: HeldOut) -> HeldOut:
-        """The same rows with the columns of both."""
-        return replace(self, terms=np.concatenate((self.terms, more.terms[:, :, 1:]), axis=2))
+    def joined(self, evidence: NDArray[np.float32]) -> HeldOut:
+        """The same rows with the evidence (n, K, Q) of more columns."""
+        terms = np.empty((*self.terms.shape[:2], self.n_terms + evidence.shape[2]), dtype=np.float32)
+        terms[:, :, : self.n_terms] = self.terms
+        fitting.against_own(evidence, self.codes, terms, self.n_terms)
+        return replace(self, terms=terms)
 
     def against(self, weights: Array) -> Array:
         """Log odds (n, K − 1) of the other classes against the row's own."""
@@ -114,9 +110,17 @@ def held_out(model: Model, sample: TableBatch, places: Mapping[str, list[int]], 
     """Leave-one-out evidence of the sample, the columns in the order of ``used``."""
     assert sample.labels is not None
     assert sample.labels.codes is not None
+    prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
+    evidence = evidence_without(model, sample, places, used)
+    return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
+
+
+def evidence_without(
+    model: Model, sample: TableBatch, places: Mapping[str, list[int]], used: Sequence[int]
+) -> NDArray[np.float32]:
+    """What columns say (n, K, P) of rows that are left out of what was learned."""
     evidence = np.empty((sample.n_rows, model.n_classes, len(used)), dtype=np.float32)
     rows = replace(sample, schema=model.schema, places=places).rows(0, sample.n_rows)
     # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
     model.left_out.each_column(rows, evidence, {p: place for place, p in enumerate(used)})
-    prior = np.maximum(model.log_prior, -1e3)  # a class that never occurs stays out of it
-    return HeldOut.of(evidence, prior, sample.labels.codes, sample.labels.weight)
+    return evidence

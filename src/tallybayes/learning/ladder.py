@@ -24,7 +24,7 @@ from tallybayes.learning.centring import centred
 from tallybayes.learning.columns import read_columns
 from tallybayes.learning.evidence import LEARNED_ROWS, MOST_CELLS, MOST_SCORES, HeldOut, held_out
 from tallybayes.learning.options import Options
-from tallybayes.learning.pairs import PAIRS_A_COLUMN, Paired, found_pairs
+from tallybayes.learning.pairs import Paired, found_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
 from tallybayes.learning.reading import Reading, places_of
 from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
@@ -47,10 +47,16 @@ class Ladder:
     shifts: Array  # (2, P, K) what each column adds wherever it has a value
     pairs: Paired | None = None
     block: Model | None = None  # of the numbers together, and nothing else
+    parts: Sequence[Column] = ()  # the columns that may be paired, as they are
+    corrected: frozenset[str] = frozenset()  # pairs that stay without a weight, for the sake of their corrections
 
     def judged(self) -> Ladder:
         """The same for other rows: without the evidence that its weights were learned from, which is large."""
         return replace(self, rows=self.rows.take(slice(0, 0)))
+
+    def losses_alone(self) -> dict[str, float]:
+        """The loss of each column by itself, by name."""
+        return dict(zip(self.names, self.rows.single_losses().tolist(), strict=False))  # without those of the pairs
 
     @cached_property
     def rungs(self) -> tuple[Model, ...]:
@@ -66,7 +72,7 @@ class Ladder:
         tally, families, of_pairs = read.tally, read.settings.families, {}
         if self.pairs is not None:
             by_name = dict(zip(self.pairs.names, weights[n:].tolist(), strict=True))
-            of_pairs = {name: w for name, w in by_name.items() if w > NEAR_ZERO}
+            of_pairs = {name: w for name, w in by_name.items() if w > NEAR_ZERO or name in self.corrected}
             tally, families = self.pairs.joined(read, list(of_pairs))
         settings = replace(
             read.settings,
@@ -76,16 +82,32 @@ class Ladder:
         )
         return Model(settings, tally, read.provenance)
 
+    def with_corrected(self, columns: Sequence[Column], batch: TableBatch, n_jobs: int | None) -> Ladder:
+        """The same with pairs that have no weight, and are to have corrections."""
+        read, no_weights = self.read.model, np.zeros((2, len(columns)))
+        before = self.pairs or Paired.counted((), (), batch, read, n_jobs)
+        return replace(
+            self,
+            pairs=before.joined_by(columns, batch, n_jobs),
+            weights=np.concatenate((self.weights, no_weights), axis=1),
+            corrected=frozenset(column.name for column in columns),
+        )
+
     def evidence(self, rows: TableBatch, n_jobs: int | None) -> list[Array]:
         """What each reading says of other rows beyond the prior (n, K)."""
         plain, weighted, paired = self.rungs
         found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
         return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
 
-    def together(self, rows: TableBatch, shrinkage: float, n_jobs: int | None) -> Array:
-        """What the numbers say together beyond each alone (n, K)."""
+    def together(self, rows: TableBatch, shrinkages: Sequence[float]) -> list[Array]:
+        """What the numbers say together beyond each alone (n, K), for each shrinkage; the rows are read once."""
         assert self.block is not None
-        return evidence_of(with_shrinkage(self.block, shrinkage), rows, n_jobs)
+        tally, name = self.block.tally, Correlation.name
+        family: Any = self.block.settings.families[name]
+        read = replace(rows, schema=tally.schema, places=tally.places).rows(0, rows.n_rows)
+        z, summary = family.standard(read.blocks[name].x), tally.blocks[name].summary
+        found = (replace(family, centre=(), scale=(), shrinkage=each) for each in shrinkages)
+        return [each.log_prob(each.estimate(summary), z) for each in found]
 
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
@@ -119,7 +141,7 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
-    n_pairs = min(options.most_pairs, PAIRS_A_COLUMN * len(used))
+    n_pairs = options.pairs_for(len(used))
     cells = read.model.n_classes * (len(used) + n_pairs + TEXT_CELLS * len(texts))
     most = min(LEARNED_ROWS, MOST_CELLS // max(cells, 1), MOST_SCORES // read.model.n_classes)
     sample = every_nth(batch, max(most, 1000))
@@ -135,8 +157,9 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
         pull = best_pull(rows, ones) if fixed is None else PULL
     weights = _cleared(learn(rows, ones, pull=pull)) if fixed is None else ones
     pairs, joint = None, rows
+    parts: Sequence[Column] = ()
     if options.most_pairs:
-        pairs, joint = found_pairs(read, batch, sample, rows, names, weights, options)
+        pairs, joint, parts = found_pairs(read, batch, sample, rows, names, weights, options)
     both = np.concatenate((weights, np.zeros(joint.n_terms - len(weights))))
     if pairs is not None:
         centre = np.concatenate((ones, np.zeros(joint.n_terms - len(ones))))
@@ -146,7 +169,7 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     if fixed is None:
         shifts = np.stack([centred(rows, w[: len(ones)], prior) for w in (alone, both)])
     block = _block(read, batch, rows, names, options)
-    return Ladder(read, names, sample.n_rows, joint, pull, np.stack((alone, both)), shifts, pairs, block)
+    return Ladder(read, names, sample.n_rows, joint, pull, np.stack((alone, both)), shifts, pairs, block, parts)
 
 
 def _weighted_columns(read: Reading) -> tuple[list[int], list[str], list[str]]:

@@ -28,6 +28,7 @@ Unlabelled = Literal["error", "ignore", "em"]
 Weights = Literal["auto", "learn", "words"] | None
 
 MOST_PAIRS = 100  # where no number is given
+PAIRS_A_COLUMN = 2  # at most, so that a model can be read
 READABLE_BINS = 6  # of a column of a model that fits on a page
 
 
@@ -175,6 +176,10 @@ class Options:
             return len(self.given_pairs)
         usual = 0 if self.readable else MOST_PAIRS
         return usual if self.max_pairs is None else self.max_pairs
+
+    def pairs_for(self, n_columns: int) -> int:
+        """How many pairs there may be beside so many columns."""
+        return min(self.most_pairs, PAIRS_A_COLUMN * n_columns)
 
     def bins_of(self, column: str) -> int | None:
         """How many bins or groups of levels a column may have; None where that is not limited."""

@@ -18,7 +18,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.errors import SettingError
 from tallybayes.families import Family, Pair
 from tallybayes.learning.columns import fine_edges_of
-from tallybayes.learning.evidence import HeldOut, held_out
+from tallybayes.learning.evidence import HeldOut, evidence_without
 from tallybayes.learning.options import Options
 from tallybayes.learning.reading import Reading, places_of, settings_of
 from tallybayes.learning.screening import (
@@ -33,8 +33,7 @@ from tallybayes.learning.screening import (
 )
 
 ROWS_A_LEVEL = 4  # on average, of a column that may be paired
-PAIRS_A_COLUMN = 2  # at most, so that a model can be read
-GIVEN_STRENGTH = 8.0  # of the smoothing of pairs that were given
+USUAL_STRENGTH = 8.0  # of the smoothing of pairs that were given, or that only have corrections
 
 
 def found_pairs(
@@ -45,22 +44,27 @@ def found_pairs(
     names: Sequence[str],
     weights: Array,
     options: Options,
-) -> tuple[Paired | None, HeldOut]:
-    """The pairs that were given, or that gain beside the weighted columns; and the evidence with theirs."""
+) -> tuple[Paired | None, HeldOut, Sequence[Column]]:
+    """The pairs that were given, or that gain beside the weighted columns; the evidence with theirs; and all parts.
+
+    The parts are the columns that may be paired, as they are; none where pairs were given.
+    """
     given = options.given_pairs is not None
     many = len(names) > MOST_COLUMNS  # of fewer all are paired, however little each says
     losses = {} if given else dict(zip(names, rows.single_losses().tolist() if many else repeat(0.0), strict=many))
     losses = {name: loss for name, loss in losses.items() if name not in options.monotone}
-    if not given and not losses:
-        return None, rows
-    grid = _grid(read, batch, sample, losses)
+    grid = _grid(read, batch, sample, losses) if given or losses else None
     if grid is None:
-        return None, rows
-    found = _given(read.model, grid, options) if given else _found(grid, rows, names, weights, options.most_pairs)
+        return None, rows, ()
+    found = _given(read.model, grid, options) if given else _found(grid, rows, weights, options.pairs_for(len(names)))
+    parts = () if given else grid.parts
     if not found:
-        return None, rows
-    pairs = Paired.counted(grid, found, batch, read.model, options.n_jobs)
-    return pairs, rows.joined(held_out(pairs.model, sample, pairs.places, range(len(found))))
+        return None, rows, parts
+    words = joining_words(read.model.schema.names)
+    named = [pair_column(grid.parts[c.left], grid.parts[c.right], words) for c in found]
+    columns = [with_reason(column, c.gain) for column, c in zip(named, found, strict=True)]
+    pairs = Paired.counted(columns, [c.strength for c in found], batch, read.model, options.n_jobs)
+    return pairs, rows.joined(evidence_without(pairs.model, sample, pairs.places, range(len(found)))), parts
 
 
 # ---------------------------------------------------------------------------------------------- which pairs
@@ -103,9 +107,9 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
     return part if part.n_cells > 1 else None
 
 
-def _found(grid: Grid, rows: HeldOut, names: Sequence[str], weights: Array, most: int) -> list[Candidate]:
+def _found(grid: Grid, rows: HeldOut, weights: Array, most: int) -> list[Candidate]:
     """The pairs of these columns that gain more than chance would."""
-    found = screened(grid, rows.log_posterior(weights), range(len(grid.parts)), min(most, PAIRS_A_COLUMN * len(names)))
+    found = screened(grid, rows.log_posterior(weights), range(len(grid.parts)), most)
     return [_by_name(c, grid) for c in sorted(found, key=lambda c: (c.left, c.right))]
 
 
@@ -133,27 +137,32 @@ def _given_pair(pair: tuple[str, str], names: tuple[str, ...], paired: list[str]
             raise SettingError(f"pairs names the column {name!r}, but the table has {', '.join(names[:20])}")
         if name not in paired:
             raise SettingError(f"pairs names the column {name!r}, which is no evidence or has a single level")
-    return Candidate(paired.index(pair[0]), paired.index(pair[1]), GIVEN_STRENGTH, 0.0)
+    return Candidate(paired.index(pair[0]), paired.index(pair[1]), USUAL_STRENGTH, 0.0)
 
 
 @dataclass(frozen=True)
 class Paired:
     """A model of pairs alone."""
 
-    families: Mapping[str, Family]  # by name of the pair
+    families: Mapping[str, Pair]  # by name of the pair
     model: Model
     places: Mapping[str, list[int]]
 
     @classmethod
-    def counted(cls, grid: Grid, found: list[Candidate], batch: TableBatch, base: Model, n_jobs: int | None) -> Paired:
-        words, parts = joining_words(base.schema.names), grid.parts
-        columns = tuple(with_reason(pair_column(parts[c.left], parts[c.right], words), c.gain) for c in found)
-        families: dict[str, Any] = {column.name: Pair(c.strength) for column, c in zip(columns, found, strict=True)}
-        schema = Schema(columns, base.schema.classes)
+    def counted(
+        cls, columns: Sequence[Column], strengths: Sequence[Any], batch: TableBatch, base: Model, n_jobs: int | None
+    ) -> Paired:
+        families = {c.name: Pair(s) for c, s in zip(columns, strengths, strict=True)}
+        schema = Schema(tuple(columns), base.schema.classes)
         settings = replace(settings_of(families, schema, base.settings), weights=None)
         places = places_of(families, schema)
         tally = count(replace(batch, schema=schema, places=places), settings.families, n_jobs)
         return cls(families, Model(settings, tally), places)
+
+    def joined_by(self, columns: Sequence[Column], batch: TableBatch, n_jobs: int | None) -> Paired:
+        """The same with more pairs."""
+        strengths = [self.families[name].strength for name in self.names] + [USUAL_STRENGTH] * len(columns)
+        return Paired.counted([*self.model.schema.columns, *columns], strengths, batch, self.model, n_jobs)
 
     @property
     def names(self) -> tuple[str, ...]:

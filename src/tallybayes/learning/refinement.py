@@ -140,9 +140,11 @@ def _read_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
 def _with_words(model: Model, unseen: Unseen, batch: TableBatch, options: Options) -> tuple[Model, Unseen]:
     """The model with weights of the words of its texts, where they predict documents of other folds better."""
     alone = len(model.texts) == 1 and len(model.schema.columns) == 1
-    for block in model.texts:
-        if not hasattr(model.settings.families[block], "by_rivals") and options.weights == "auto":
-            continue
+    able = [block for block in model.texts if model.settings.families[block].by_rivals is not None]
+    if not able and options.weights == "words":
+        name = model.settings.families[next(iter(model.texts))].name
+        raise SettingError(f"words have no weights of their own in a {name} text; use weights='auto'")
+    for block in able:
         found = with_word_weights(model, batch, block, options.n_jobs, None if alone else unseen.scores)
         before, after = (losses(scores, found.labels) for scores in (found.before, found.scores))
         if options.weights == "words" or is_better(before, after, found.labels.weight):

@@ -147,6 +147,6 @@ def _gains(rows: pair_kernels.GridRows, pairs: NDArray[np.int64], strengths: Seq
 
 
 def with_reason(column: Column, gain: float) -> Column:
-    """The pair with what it gains, for people; a gain of nothing means that it was given."""
-    reason = f"together they gain {gain:.0f} nats, leave-one-out" if gain else "as given"
+    """The pair with why it is there; a gain of nothing means that it was given."""
+    reason = "together they predict held-out rows better than apart" if gain else "as given"
     return replace(column, reason=reason, lasting="two columns together")

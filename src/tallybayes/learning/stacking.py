@@ -130,7 +130,7 @@ def trust(scores: Array, prior: Array, labels: Labels) -> float:
     >>> round(trust(right, prior, labels), 3), trust(right[[0, 1, 4, 5, 0, 1, 4, 5]], prior, labels)
     (0.5, 0.0)
     """
-    said, expected = _softmax(scores), _softmax(prior)
+    said, expected = softmax(scores), softmax(prior)
     mean = (said * expected).sum(axis=1)
     beyond = labels.weight @ (said[np.arange(len(said)), labels.codes] - mean)
     variance = labels.weight @ ((said**2 * expected).sum(axis=1) - mean**2)
@@ -140,7 +140,8 @@ def trust(scores: Array, prior: Array, labels: Labels) -> float:
     return 1.0 - (CHANCE / t) ** 2 if t > CHANCE else 0.0
 
 
-def _softmax(scores: Array) -> Array:
+def softmax(scores: Array) -> Array:
+    """Probabilities (n, K) of scores."""
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 

@@ -32,7 +32,6 @@ from tallybayes.core.settings import WordWeights
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable
 from tallybayes.data.tables import TableBatch
-from tallybayes.errors import SettingError
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
 from tallybayes.learning.stacking import losses
@@ -42,6 +41,7 @@ MOST_CELLS = 60_000_000  # words × classes that have weights of their own, in f
 MANY_TERMS = 20_000_000  # entries × classes from which on two folds do: what one holds back is hardly missed
 FEW_TERMS = 5_000_000  # entries × classes up to which several steps are tried: each is a pass over the documents
 MANY_SCORES = 100_000  # documents × classes from which on classes need no intercepts
+MOST = 65_535  # documents that the order of words by frequency tells apart
 USUAL = 1e-3  # a word whose weight is off by a smaller share has the weight of the text
 LEAST_DOCUMENTS = 2  # a word of a single document is no evidence for other documents
 LEAST_FACTOR = 1e-6  # of the weight of a text, so that its words keep their order
@@ -283,21 +283,21 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     belongs to them is then near in memory, which is most of the time.
     """
     family: Any = model.settings.families[block]
-    if not hasattr(family, "by_rivals"):
-        raise SettingError(f"words have no weights of their own in a {family.name} text; use weights='auto'")
     given, summary = model.settings.weights, model.words.summary(block)
     assert given is not None
     assert batch.labels is not None
     rows = replace(batch, schema=model.schema, places=model.tally.places)
     x = family.as_weighted(model.words.of_known(block, rows.rows(0, rows.n_rows).blocks[block].x))
     documents = np.bincount(x.column, minlength=summary.count.shape[1])
-    kept = np.flatnonzero(documents >= (1 if is_sample else LEAST_DOCUMENTS))
-    kept = kept[np.argsort(-documents[kept], kind="stable")[: max(1, MOST_CELLS // model.n_classes)]]
+    known = np.flatnonzero(documents >= (1 if is_sample else LEAST_DOCUMENTS))
+    rarity = np.uint16(MOST) - np.minimum(documents[known], MOST).astype(np.uint16)  # which is sorted by its digits
+    kept = known[np.argsort(rarity, kind="stable")[: max(1, MOST_CELLS // model.n_classes)]]
     place = np.full(len(documents), -1, dtype=np.int32)
+    place[known] = -2
     place[kept] = np.arange(len(kept), dtype=np.int32)
     word = place[x.column]
-    there, single = word >= 0, documents[x.column] < (1 if is_sample else LEAST_DOCUMENTS)
-    length, entries, singles = (_by_row(each, x.start) for each in (x.data, there, single))
+    there = word >= 0
+    length, entries, singles = (_by_row(each, x.start) for each in (x.data, there, word == -1))
     start = np.concatenate(([0], np.cumsum(entries))).astype(np.int64)
     texts = TextRows(start, word[there], x.data[there].astype(np.float32), length.astype(np.float64), batch.labels)
     count = np.ascontiguousarray(summary.count.T[kept], dtype=np.float32)

@@ -139,10 +139,6 @@ class Memory:
         with self._transaction():
             self.connection.executemany("INSERT OR REPLACE INTO file VALUES (?, ?)", names)
 
-    def forget_files(self) -> None:
-        """Read all files again next time."""
-        self.connection.execute("DELETE FROM file")
-
     def _settle(self, states: Sequence[str]) -> None:
         (found,) = self.connection.execute("PRAGMA user_version").fetchone()
         if found == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -90,3 +91,9 @@ def short(text: Any, most: int) -> str:
     named = str(text)
     named = named if len(named) <= most else named[: most - 1] + "…"
     return named.replace("$", r"\$")
+
+
+def wrapped(ax: Axes, text: str) -> str:
+    """A title or a label in lines that the axes have room for, about twelve letters an inch."""
+    inches = ax.get_figure(root=True).get_size_inches()[0] * ax.get_position().width  # type: ignore[union-attr]
+    return textwrap.fill(text, max(20, int(12 * inches)))

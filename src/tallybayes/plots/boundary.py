@@ -39,9 +39,25 @@ def decision_boundary(
     """
     found = model if isinstance(model, Boundary) else charts.boundary(model, columns, X, y)
     ax = style.axes_of(ax, (5.6, 4.6))
-    style.pyplot()
+    extent = _surface(ax, found)
+    rows = rows_with_labels(model, X, y)
+    if rows is not None and not isinstance(model, Boundary):
+        _points(ax, model_of(model), rows, found)
+    _ellipses(ax, found)
+    if found.line is not None:
+        _line(ax, found)
+    for k, label in enumerate(found.classes):
+        ax.plot([], [], "s", color=style.colour(k), label=str(label))
+    unused = {} if isinstance(model, Boundary) else _unused(model_of(model))
+    names = [f"{style.short(name, 40)}{unused.get(name, '')}" for name in found.columns]
+    ax.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
+    ax.legend(fontsize="small", framealpha=0.8)
+    return ax
+
+
+def _surface(ax: Axes, found: Boundary) -> tuple[float, float, float, float]:
+    """Draw the likeliest class as a colour, paler where it is less certain; returns the ends of both axes."""
     from matplotlib.colors import to_rgb
-    from matplotlib.patches import Ellipse
 
     best, certain = found.posterior.argmax(axis=2), found.posterior.max(axis=2)
     colours = np.array([to_rgb(style.colour(k)) for k in range(len(found.classes))])
@@ -56,26 +72,22 @@ def decision_boundary(
             with np.errstate(divide="ignore"):
                 ahead = np.clip(np.log(found.posterior[:, :, k]) - np.log(others), -50, 50)
             ax.contour(found.x, found.y, ahead, levels=[0.0], colors=style.ink(), linewidths=1.0)
-    rows = rows_with_labels(model, X, y)
-    if rows is not None and not isinstance(model, Boundary):
-        _points(ax, model_of(model), rows, found)
-    if found.mean is not None and found.covariance is not None:
-        for k, (mean, covariance) in enumerate(zip(found.mean, found.covariance, strict=True)):
-            value, vector = np.linalg.eigh(covariance)
-            angle = math.degrees(math.atan2(vector[1, 1], vector[0, 1]))
-            for n in (1, 2):
-                wide, high = 2 * n * np.sqrt(value[::-1])
-                shape = {"facecolor": "none", "edgecolor": style.colour(k), "linewidth": style.LINE if n == 1 else 1.0}
-                ax.add_patch(Ellipse(tuple(mean), wide, high, angle=angle, **shape))
-    if found.line is not None:
-        _line(ax, found)
-    for k, label in enumerate(found.classes):
-        ax.plot([], [], "s", color=style.colour(k), label=str(label))
-    unused = {} if isinstance(model, Boundary) else _unused(model_of(model))
-    names = [f"{style.short(name, 40)}{unused.get(name, '')}" for name in found.columns]
-    ax.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
-    ax.legend(fontsize="small", framealpha=0.8)
-    return ax
+    return extent
+
+
+def _ellipses(ax: Axes, found: Boundary) -> None:
+    """Draw one and two standard deviations around the mean of each class, where the columns are normal."""
+    from matplotlib.patches import Ellipse
+
+    if found.mean is None or found.covariance is None:
+        return
+    for k, (mean, covariance) in enumerate(zip(found.mean, found.covariance, strict=True)):
+        value, vector = np.linalg.eigh(covariance)
+        angle = math.degrees(math.atan2(vector[1, 1], vector[0, 1]))
+        for n in (1, 2):
+            wide, high = 2 * n * np.sqrt(value[::-1])
+            shape = {"facecolor": "none", "edgecolor": style.colour(k), "linewidth": style.LINE if n == 1 else 1.0}
+            ax.add_patch(Ellipse(tuple(mean), wide, high, angle=angle, **shape))
 
 
 def _unused(model: Any) -> dict[str, str]:

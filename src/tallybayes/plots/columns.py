@@ -52,21 +52,25 @@ def features(
     )[:most]
     if not found:
         raise DataError("there is no column to draw")
+    own = None
     if axes is None:
         wide = min(3, len(found))
         rows = -(-len(found) // wide)
-        figure = style.pyplot().figure(figsize=(3.4 * wide, 2.4 * rows), layout="constrained")
-        axes = figure.subplots(rows, wide, squeeze=False)
+        own = style.pyplot().figure(figsize=(3.4 * wide, 2.4 * rows), layout="constrained")
+        axes = own.subplots(rows, wide, squeeze=False)
         for spare in axes.ravel()[len(found) :]:
             spare.remove()
     flat = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[: len(found)]
     if len(flat) < len(found):
         raise DataError(f"{len(found)} plots need as many axes, got {len(flat)}; use most={len(flat)}")
-    for i, (ax, picture) in enumerate(zip(flat, found, strict=True)):
+    for ax, picture in zip(flat, found, strict=True):
         (_curves if isinstance(picture.shape, Curves) else _bars)(ax, picture)
-        ax.set_title(f"{style.short(picture.column, 28)}\n{picture.information:.2f} nats", fontsize="medium")
-        if i == 0:
-            ax.legend(fontsize="small", frameon=False)
+        ax.set_title(f"{style.short(picture.column, 28)}\ninformation {picture.information:.2f}", fontsize="medium")
+    names = flat[0].get_legend_handles_labels()
+    if own is None:
+        flat[0].legend(*names, fontsize="small", frameon=False)
+    else:  # over a picture it would hide bars
+        own.legend(*names, loc="outside lower center", ncols=3, fontsize="small", frameon=False)
     return flat
 
 
@@ -75,7 +79,11 @@ def _curves(ax: Axes, picture: charts.ColumnPicture) -> None:
     assert isinstance(curves, Curves)
     for k, label in enumerate(picture.classes):
         colour = style.colour(k)
-        line: dict[str, Any] = {"linestyle": style.line_style(k), "linewidth": style.LINE, "label": str(label)}
+        line: dict[str, Any] = {
+            "linestyle": style.line_style(k),
+            "linewidth": style.LINE,
+            "label": style.short(label, 30),
+        }
         if curves.histogram is not None:
             ax.stairs(curves.histogram[1][k], curves.histogram[0], fill=True, color=colour, alpha=0.18)
         if curves.stepped:
@@ -99,7 +107,7 @@ def _bars(ax: Axes, picture: charts.ColumnPicture) -> None:
     height = 0.8 / n_classes
     for k, label in enumerate(picture.classes):
         offset = (k - (n_classes - 1) / 2) * height
-        ax.barh(at + offset, bars.chance[k], height=height * 0.92, color=style.colour(k), label=str(label))
+        ax.barh(at + offset, bars.chance[k], height=height * 0.92, color=style.colour(k), label=style.short(label, 30))
     ax.set_yticks(at, [style.short(level, 16) for level in bars.levels])
     ax.invert_yaxis()
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}" if bars.words else f"{x:.0%}")

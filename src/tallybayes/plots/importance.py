@@ -90,8 +90,10 @@ def shape(model: Any, column: str | None = None, *, level: float = USUAL, ax: Ax
     top = 1.15 * found.highest()
     _rug(ax, found, top)
     ax.axhline(0.0, color=style.ink(), linewidth=0.8)
-    ax.set(xlabel=style.short(found.column, 60), ylabel="evidence (log odds)", ylim=(-1.25 * top, top))
-    ax.set_title(_title(found), fontsize="medium")
+    ax.set(
+        xlabel=style.wrapped(ax, style.short(found.column, 90)), ylabel="evidence (log odds)", ylim=(-1.25 * top, top)
+    )
+    ax.set_title(style.wrapped(ax, _title(found)), fontsize="medium")
     if len(found.classes) > 1:
         ax.legend(fontsize="small", frameon=False)
     style.clear(ax)
@@ -133,8 +135,8 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
         ax.text(j, i, f"{value:+.1f}", ha="center", va="center", fontsize="x-small", color=ink)
     ax.set_xticks(range(len(columns)), [style.short(found.others[c], 12) for c in columns], rotation=45, ha="right")
     ax.set_yticks(range(len(rows)), [style.short(found.levels[r], 18) for r in rows])
-    ax.set_title(f"{style.short(found.column, 44)}: evidence for {style.short(found.classes[which], 16)}",
-                 fontsize="medium")  # fmt: skip
+    title = f"{style.short(found.column, 60)}: evidence for {style.short(found.classes[which], 20)}"
+    ax.set_title(style.wrapped(ax, title), fontsize="medium")
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
@@ -171,7 +173,7 @@ def _levels(found: EvidenceShape, ax: Axes | None) -> Axes:
     ax.set_yticks(at, [style.short(found.levels[c], LONGEST) for c in order.tolist()])
     ax.set_xlim(-1.6 * found.highest(), 1.6 * found.highest())
     ax.set(xlabel="evidence (log odds)")
-    ax.set_title(f"{style.short(found.column, 24)}: {_title(found)}", fontsize="medium")
+    ax.set_title(style.wrapped(ax, f"{style.short(found.column, 60)}: {_title(found)}"), fontsize="medium")
     if n > 1:
         ax.legend(fontsize="small", frameon=False)
     style.clear(ax, "left")
@@ -181,13 +183,12 @@ def _levels(found: EvidenceShape, ax: Axes | None) -> Axes:
 
 def _rug(ax: Axes, found: EvidenceShape, top: float) -> None:
     """Where the rows are, along the lower edge."""
-    height = found.share / np.diff(found.points) if found.stepped else found.share
-    usual = float(np.quantile(height, 0.98)) or float(height.max()) or 1.0
-    tall = -1.25 * top + 0.22 * top * np.minimum(height / usual, 1.0)
+    points, height = found.histogram()
+    tall = -1.25 * top + 0.22 * top * height
     if found.stepped:
-        ax.stairs(tall, found.points, baseline=-1.25 * top, fill=True, color=style.ink(), alpha=0.3)
+        ax.stairs(tall, points, baseline=-1.25 * top, fill=True, color=style.ink(), alpha=0.3)
     else:
-        ax.fill_between(found.points, -1.25 * top, tall, color=style.ink(), alpha=0.3, linewidth=0)
+        ax.fill_between(points, -1.25 * top, tall, color=style.ink(), alpha=0.3, linewidth=0)
 
 
 def _title(found: EvidenceShape) -> str:

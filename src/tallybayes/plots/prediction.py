@@ -38,9 +38,13 @@ def evidence(
     Axes
     """
     found = model if isinstance(model, Explanation) else _explained(model, row, against)
-    ax = style.axes_of(ax, (6.4, 0.36 * min(most, len(found.evidence)) + 1.5))
+    ax = style.axes_of(ax, (7.0, 0.36 * min(most, len(found.evidence)) + 1.5))
     steps = [("prior", found.prior)]
-    columns = [(f"{e.column} = {style.short(shown(e.value), 18)}", e.log_odds) for e in found.evidence if e.log_odds]
+    columns = [
+        (f"{style.short(e.column, 24)} = {style.short(shown(e.value), 18)}", e.log_odds)
+        for e in found.evidence
+        if e.log_odds
+    ]
     steps += columns[:most]
     if columns[most:]:
         steps.append((f"{len(columns) - most} others", math.fsum(odds for _, odds in columns[most:])))
@@ -59,9 +63,10 @@ def evidence(
     ax.set_yticks(range(len(steps)), [name for name, _ in steps])
     ax.set_xlim(*style.padded(ax.get_xlim()))
     ax.invert_yaxis()
-    ax.set_xlabel(f"log odds of {found.label} against {found.against}")
+    mine, theirs = (style.short(label, 20) for label in (found.label, found.against))
+    ax.set_xlabel(style.wrapped(ax, f"log odds of {mine} against {theirs}"))
     posterior = f"P({style.short(found.label, 20)}) {chance(found.posterior[found.label], 3)}"
-    ax.set_title(f"{posterior}, log odds {style.signed(found.total)}")
+    ax.set_title(style.wrapped(ax, f"{posterior}, log odds {style.signed(found.total)}"), fontsize="medium")
     style.clear(ax)
     return ax
 
@@ -99,11 +104,11 @@ def priors(model: Any, row: Any = None, label: Level | None = None, *, ax: Axes 
     for k, each in enumerate(sweep.classes):
         wide = 1.4 * style.LINE if each == sweep.label else 0.7 * style.LINE
         line: dict[str, Any] = {"color": style.colour(k), "linestyle": style.line_style(k), "linewidth": wide}
-        ax.plot(sweep.prior, sweep.posterior[:, k], label=str(each), **line)
+        ax.plot(sweep.prior, sweep.posterior[:, k], label=style.short(each, 30), **line)
     k = sweep.classes.index(sweep.label)
     ax.plot([sweep.learned], [sweep.found], "o", color=style.colour(k), markeredgecolor=style.ink(), zorder=3)
     ax.axvline(sweep.learned, color=style.ink(), linewidth=0.8, linestyle="--", alpha=0.6)
-    ax.set(xlabel=f"prior of {sweep.label}", ylabel="posterior", xlim=(0, 1), ylim=(-0.02, 1.02))
+    ax.set(xlabel=f"prior of {style.short(sweep.label, 40)}", ylabel="posterior", xlim=(0, 1), ylim=(-0.02, 1.02))
     posterior = f"P({style.short(sweep.label, 20)} | row) {chance(sweep.found, 3)}"
     ax.set_title(f"learned {sweep.learned:.3g}, {posterior}", fontsize="medium")
     ax.legend(fontsize="small", frameon=False)

@@ -42,7 +42,8 @@ def reliability(model: Any, X: Any = None, y: Any = None, *, ax: Axes | None = N
     ax.scatter(x, y, s=18 + 260 * share, color=style.colour(0), edgecolors=style.background(), zorder=3)
     low = max(0.0, min([*x, *y, 1.0 / len(evaluation.classes)]) - 0.05)
     ax.set(xlim=(low, 1.02), ylim=(low, 1.02), xlabel="mean confidence", ylabel="accuracy")
-    ax.set_title(f"{style.short(evaluation.method, 24)}: calibration error {evaluation.ece:.3f}", fontsize="medium")
+    title = f"{evaluation.method}: calibration error {evaluation.ece:.3f}"
+    ax.set_title(style.wrapped(ax, title), fontsize="medium")
     style.clear(ax)
     return ax
 
@@ -67,7 +68,7 @@ def confusion(model: Any, X: Any = None, y: Any = None, *, most: int = 20, ax: A
     kept, table, weight = evaluation.confusion_of(most)
     labels, total = [style.short(label, 14) for label in kept], weight[:, None]
     share = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
-    ax = style.axes_of(ax, (1.2 + 0.62 * len(kept) + 1.2, 1.2 + 0.5 * len(kept) + 0.6))
+    ax = style.axes_of(ax, (2.4 + 0.62 * len(kept), 2.2 + 0.5 * len(kept)))
     style.pyplot()
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -80,7 +81,8 @@ def confusion(model: Any, X: Any = None, y: Any = None, *, most: int = 20, ax: A
     ax.set_xticks(range(len(kept)), labels, rotation=45 if max(map(len, labels)) > 6 else 0, ha="center")
     ax.set_yticks(range(len(kept)), labels)
     ax.set(xlabel="predicted", ylabel="true")
-    ax.set_title(f"{evaluation.method}: accuracy {float(evaluation.accuracy):.3f}", fontsize="medium")
+    title = f"{evaluation.method}: accuracy {float(evaluation.accuracy):.3f}"
+    ax.set_title(style.wrapped(ax, title), fontsize="medium")
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)

@@ -31,6 +31,7 @@ from tallybayes.report.page import Report
 __all__ = ["Report", "make", "write"]
 
 MOST_BYTES = 6_000_000  # of parameters in a page that still opens at once
+ROOMY = 1_000_000  # up to which all their digits are kept
 MOST_ROWS = 50_000  # that the model is evaluated on
 
 
@@ -80,8 +81,14 @@ def make(
     if method not in ("auto", "leave-one-out", "test"):
         raise SettingError(f"method must be 'auto', 'leave-one-out' or 'test', not {method!r}")
     rows, core = rows_with_labels(model, X, y), model_of(model)
-    target = target or core.provenance.target
     rows = None if rows is None else every_nth(rows, MOST_ROWS)
+    more = tuple(_more(core, rows, method, by, drift))
+    return _report(core, rows, method, title, target or core.provenance.target, more)
+
+
+def _report(
+    core: Model, rows: Any, method: str, title: str | None, target: str | None, more: tuple[Section, ...]
+) -> Report:
     pictures = column_pictures(core, rows)
     matters = importance(core, rows)
     scorer, parts = _scorer(core)
@@ -106,7 +113,7 @@ def make(
         core.provenance.rows,
         verdict(core, figures),
         None if parts is None else typical_rows(core, rows),
-        tuple(_more(core, rows, method, by, drift)),
+        more,
     )
 
 
@@ -138,6 +145,8 @@ def _scorer(model: Model) -> tuple[Any, Scorer | None]:
         return None, None
     record = parts.as_dict()
     record["terms"] = [_compact(term) for term in record["terms"]]
+    if len(json.dumps(record)) > ROOMY:
+        record["terms"] = [_rounded(term) for term in record["terms"]]
     return (None, None) if len(json.dumps(record)) > MOST_BYTES else (record, parts)
 
 
@@ -148,6 +157,17 @@ def _compact(term: dict[str, Any]) -> dict[str, Any]:
     rows: dict[tuple[Any, ...], int] = {}
     which = [rows.setdefault(tuple(row), len(rows)) for row in term["slopes"]]
     return term if 2 * len(rows) > len(which) else {**term, "slopes": {"rows": [*map(list, rows)], "which": which}}
+
+
+def _rounded(term: dict[str, Any]) -> dict[str, Any]:
+    """Eight digits of the scores of cells, more than the page shows: with 26 classes it is two thirds as large."""
+    return {**term, "scores": _short(term["scores"])} if "scores" in term else term
+
+
+def _short(scores: Any) -> Any:
+    if isinstance(scores, list):
+        return [_short(each) for each in scores]
+    return float(f"{scores:.8g}") if isinstance(scores, float) else scores
 
 
 def _evaluated(model: Model, rows: Any, method: str) -> Evaluation | None:

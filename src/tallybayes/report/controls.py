@@ -27,7 +27,7 @@ def controls(
     known = {column.name: column for column in columns}
     shown = {picture.column: picture for picture in pictures if picture.kind != "pair"}
     rank = {each.column: i for i, each in enumerate(matters.columns)}
-    found = [_words(bag, shown.get("words")) for bag in bags]
+    found = [_words(bag) for bag in bags]
     dates = {column.parent for column in columns if column.name in scorer.readings} - {None}
     for name in sorted(scorer.columns, key=lambda name: rank.get(name, len(rank))):
         parent = known[name].parent if name in known else None
@@ -50,10 +50,9 @@ def _date(parent: str | None, columns: Sequence[Column]) -> dict[str, Any]:
     return {"is": "date", "column": parent, "input": kind, "parts": [column.name for column in parts]}
 
 
-def _words(bag: Bag, picture: ColumnPicture | None) -> dict[str, Any]:
+def _words(bag: Bag) -> dict[str, Any]:
     """One box for all words of a bag."""
-    example = list(picture.shape.levels[:3]) if picture is not None and isinstance(picture.shape, Bars) else []
-    return {"is": "words", "column": "words", "words": list(bag.columns), "example": example}
+    return {"is": "words", "column": "words", "words": list(bag.columns)}
 
 
 def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, required: bool) -> dict[str, Any]:
@@ -63,7 +62,7 @@ def _control(column: Column, scorer: Scorer, picture: ColumnPicture | None, requ
         words = picture.shape.levels if picture is not None and isinstance(picture.shape, Bars) else ()
         if column.kind == "tags" and column.tokens is not None:
             return control | {"is": "tags", "tags": list(words[:MOST_TAGS]), "separator": column.tokens.separator}
-        return control | {"is": "text", "example": list(words[:3])}
+        return control | {"is": "text"}
     if column.levels is not None:
         levels = [level for level in column.levels if level is not None]
         unseen = any(isinstance(t, ByLevel) and np.any(np.nan_to_num(t.unseen, neginf=-1.0)) for t in terms)

@@ -12,15 +12,14 @@
     const number = (input) => Math.max(0, Number(input.value) || 0);
     const rows = (x) => (Math.round(x * 10) / 10).toLocaleString("en");
 
-    // Rows of the class, and others, that are at or above a threshold.
+    // Rows of the class, and others, at or above a threshold; they are known at every half percent.
     function above(ranking, threshold) {
-      const first = ranking.threshold.findIndex((t) => t < threshold); // thresholds fall
-      const i = first < 0 ? ranking.threshold.length - 1 : first - 1;
-      return i < 0 ? [0, 0] : [ranking.positive[i], ranking.negative[i]];
+      const i = Math.round(200 * threshold);
+      return [ranking.positive[i], ranking.negative[i]];
     }
 
     function counted(ranking, threshold) {
-      const [positive, negative] = [ranking.positive.at(-1), ranking.negative.at(-1)];
+      const [positive, negative] = [ranking.positive[0], ranking.negative[0]];
       const [hit, false_] = above(ranking, threshold);
       const cost = (number(missed) * (positive - hit) + number(alarm) * false_) / (positive + negative);
       return { hit, false_, lost: positive - hit, rest: negative - false_, cost };

@@ -94,16 +94,19 @@ def _axes(x: Place, y: Place, top: float, low: float, high: float, base: float) 
     for value in round_numbers(-top, top, 5):
         kind = "axis" if value == 0.0 else "grid"
         marks += f'<line class="{kind}" x1="{x(low)}" x2="{x(high)}" y1="{y(value)}" y2="{y(value)}"/>'
-        marks += f'<text class="small" x="30" y="{float(y(value)) + 3:g}" text-anchor="end">{value:+.3g}</text>'
+        marks += f'<text class="small" x="30" y="{float(y(value)) + 3:g}" text-anchor="end">{_signed(value)}</text>'
     return marks
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}" if value else "0"
 
 
 def _rug(shape: EvidenceShape, x: Place) -> str:
     """Where the rows are: a histogram along the lower edge."""
-    height = shape.share / np.maximum(np.diff(shape.points), 1e-300) if shape.stepped else shape.share
-    usual = float(np.quantile(height, 0.98)) or float(height.max(initial=0.0)) or 1.0
-    tall = [rounded(HIGH - 16 - (RUG - 4) * min(1.0, value / usual)) for value in height.tolist()]
-    at = [x(value) for value in shape.points.tolist()]
+    points, height = shape.histogram()
+    tall = [rounded(HIGH - 16 - (RUG - 4) * value) for value in height.tolist()]
+    at = [x(value) for value in points.tolist()]
     if not shape.stepped:
         steps = "L".join(f"{a} {b}" for a, b in zip(at, tall, strict=True))
     else:

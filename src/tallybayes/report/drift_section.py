@@ -8,7 +8,7 @@ from tallybayes.core.evaluation import Interval
 from tallybayes.core.schema import plural
 from tallybayes.inspection.drift import LEVEL, ColumnDrift, Drift
 from tallybayes.inspection.subgroups import GroupFigures, Subgroups
-from tallybayes.report.page import asset, policy
+from tallybayes.report.assets import asset, policy
 from tallybayes.report.parts import listing
 from tallybayes.report.svg import picture
 

@@ -1,7 +1,8 @@
 """Typical rows of each class for the what-if form: likely ones, never an impossible mix of values.
 
-Where the report was given labelled rows they are rows of the table, not the clearest but those of middling probability.
-Otherwise the model draws rows column by column and keeps those that its pairs and blocks find likely together.
+Where the report was given labelled rows they are rows of the table, otherwise rows that the model draws column by
+column. Of either they are among the tenth whose values its columns, pairs and blocks find likeliest in the class, and
+there not the clearest but those of middling probability.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ DRAWN = 1_000
 MOST_CLASSES = 60
 MOST_VALUES = 6_000  # in the page
 PER_CLASS = 3
+LIKELIEST = 10  # one in so many rows is likely enough
 LONGEST = 1_000  # characters of a value
 
 
@@ -44,11 +46,7 @@ def _real(model: Model, rows: Rows, per_class: int) -> list[list[dict[str, str]]
     table, labels = getattr(few, "table", None), few.labels
     if table is None or labels is None or labels.codes is None:
         return None
-    posterior, found = model.posterior(few), []
-    for k in range(model.n_classes):
-        own = np.flatnonzero(labels.codes == k)
-        found.append([_spelled(model, table.row(int(i))) for i in _middling(posterior[own, k], own, per_class)])
-    return found
+    return _chosen(model, few, table, labels.codes, per_class)
 
 
 def _drawn(model: Model, per_class: int) -> list[list[dict[str, str]]] | None:
@@ -60,15 +58,25 @@ def _drawn(model: Model, per_class: int) -> list[list[dict[str, str]]] | None:
         return None
     table = read_table(columns)
     batch = TableBatch(model.schema, table, model.tally.places)
-    together = [d for d, column in enumerate(model.schema.columns) if column.parts is not None]
-    parts, posterior, found = model.contributions(batch), model.posterior(batch), []
+    return _chosen(model, batch, table, codes, per_class)
+
+
+def _chosen(model: Model, batch: Rows, table: Any, codes: NDArray[Any], per_class: int) -> list[list[dict[str, str]]]:
+    posterior, found = model.posterior(batch), []
+    parts = None if model.texts else model.contributions(batch)  # a short text is not a likelier one
     for k in range(model.n_classes):
         own = np.flatnonzero(codes == k)
-        if len(own) and together:  # what the pairs find likely
-            likely = parts[own][:, k, together].sum(axis=1)
-            own = own[np.argsort(-likely, kind="stable")[: max(per_class, len(own) // 10)]]
+        own = own if parts is None else own[_likely(parts[own, k], per_class)]
         found.append([_spelled(model, table.row(int(i))) for i in _middling(posterior[own, k], own, per_class)])
     return found
+
+
+def _likely(parts: Array, least: int) -> NDArray[Any]:
+    """The rows (m, D) whose values are likeliest, of those that have most of them: what is missing adds nothing."""
+    known = (parts != 0.0).sum(axis=1)
+    full = np.flatnonzero(known >= np.median(known)) if len(known) else np.zeros(0, dtype=np.intp)
+    likely = np.argsort(-parts[full].sum(axis=1), kind="stable")
+    return full[likely[: max(least, len(known) // LIKELIEST)]]
 
 
 def _middling(p: Array, rows: NDArray[Any], most: int) -> list[int]:
@@ -82,7 +90,8 @@ def _middling(p: Array, rows: NDArray[Any], most: int) -> list[int]:
 
 def _spelled(model: Model, row: Mapping[str, Any]) -> dict[str, str]:
     """The values of a row as the address of the page has them, without those that are missing."""
-    sources = {c.parent if c.parent is not None else c.name for c in model.schema.columns if c.parts is None}
+    used = [c for c in model.schema.columns if c.parts is None and c.is_evidence]  # a name of a person is no evidence
+    sources = {c.parent if c.parent is not None else c.name for c in used}
     spelled = {name: _text(value) for name, value in row.items() if name in sources}
     return {name: text for name, text in spelled.items() if text is not None and len(text) <= LONGEST}
 

@@ -41,8 +41,9 @@
     });
     const names = ["row", "prediction", "probability", "strongest evidence"];
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "first rows" },
-      make("table", {}, make("caption", {}, "The first rows"),
-        make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, ...lines)));
+      make("table", { class: "first broad" }, make("caption", {}, "The first rows"),
+        make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i % 2 ? "" : "n" }, name)))),
+        make("tbody", {}, ...lines)));
   }
 
   // How good the predictions are, where the file has the labels.
@@ -55,7 +56,7 @@
     for (const cells of known) counts.set(cells[own], (counts.get(cells[own]) || 0) + 1);
     const most = [...counts].sort((a, b) => b[1] - a[1])[0];
     return make("p", {}, `The file has ${target}: ${right} of ${known.length} predictions are right (${percent(right / known.length)}); `
-      + `always guessing '${most[0]}' is right for ${most[1]} (${percent(most[1] / known.length)}).`);
+      + `always guessing '${most[0]}' is right for ${most[1]} (${percent(most[1] / known.length)}). Rows that the model has learned look easier than new ones.`);
   }
 
   function drop() {

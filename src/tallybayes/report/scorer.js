@@ -395,7 +395,7 @@ const tallybayes = (() => {
 
   // Milliseconds since 1970; null where a value is no date.
   function when(value, order) {
-    if (typeof value === "number") return value * 1000; // seconds since 1970
+    if (typeof value === "number") return order === "epoch_ms" ? value : value * 1000; // since 1970
     const found = (order === "hms" ? CLOCK : WHEN).exec(String(value));
     if (found === null) return null;
     if (order === "hms") return clockOf(found.slice(1, 5));
@@ -422,19 +422,22 @@ const tallybayes = (() => {
       day: () => day.getUTCDate(),
       weekday: () => WEEKDAYS[day.getUTCDay()],
       hour: () => day.getUTCHours(),
+      minutes: () => (((time % 86400000) + 86400000) % 86400000) / 60000,
       days: () => within(time / 86400000) - (by.low === null ? 0 : by.low),
     }[by.part]();
   }
+
+  const replaceIn = (text, replaced) => replaced.reduce((left, [old, put]) => left.split(old).join(put), text);
 
   function readFrom(row, by) {
     const value = row[by.source];
     if (isMissing(value) || by.missing.some((word) => word === value || String(word) === String(value))) return undefined;
     if (by.date !== null) {
-      const time = when(value, by.date.order);
+      const time = when(typeof value === "string" ? replaceIn(value, by.date.replaced) : value, by.date.order);
       return time === null || Number.isNaN(time) ? undefined : partOf(time, by.date);
     }
     if (by.number === null || typeof value !== "string") return value;
-    const text = by.number.replaced.reduce((left, [old, put]) => left.split(old).join(put), value).trim();
+    const text = replaceIn(value, by.number.replaced).trim();
     return NUMBER.test(text) ? Number(text) : undefined;
   }
 

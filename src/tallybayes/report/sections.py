@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from tallybayes.core.evaluation import LEAVE_ONE_OUT, Evaluation
 from tallybayes.core.schema import amount, plural
 from tallybayes.inspection.charts import Bars, ColumnPicture, Concern, EvidenceShape
-from tallybayes.report import drawings, svg
+from tallybayes.report.content import Content
+from tallybayes.report.drawings import evidence, importance
 from tallybayes.report.parts import breakable, listing, short_name
+from tallybayes.report.svg import legend as classes_legend
+from tallybayes.report.svg import reliability
 from tallybayes.report.tips import tip
 from tallybayes.report.whatif import WHAT_IF, drop
-
-if TYPE_CHECKING:
-    from tallybayes.report.page import Report
 
 PER_PAGE = 12  # pictures that are on the page at first; as in page.js
 MOST_PICTURES = 300
@@ -28,7 +27,7 @@ MOST_WORDS = 8
 OF_COLUMNS = ("leak", "identifier", "dependent")  # warnings that concern columns; the others concern the figures
 
 
-def lead(report: Report) -> str:
+def lead(report: Content) -> str:
     """The verdict, and what was learned from what."""
     total = sum(report.rows)
     rows = "1 row" if total == 1 else f"{amount(total)} rows"
@@ -46,7 +45,7 @@ def lead(report: Report) -> str:
     )
 
 
-def sections(report: Report, service: str | None) -> Iterator[tuple[str, str, str]]:
+def sections(report: Content, service: str | None) -> Iterator[tuple[str, str, str]]:
     """The name, the title and the content of each section."""
     yield "importance", "Importance", _importance(report)
     if report.scorer is not None:
@@ -68,7 +67,7 @@ def sections(report: Report, service: str | None) -> Iterator[tuple[str, str, st
     yield "training-data", "Training data", _training_data(report)
 
 
-def _concerns_of(report: Report, kind: str) -> list[Concern]:
+def _concerns_of(report: Content, kind: str) -> list[Concern]:
     return [c for c in report.concerns if (c.kind in OF_COLUMNS) == (kind == "columns")]
 
 
@@ -85,15 +84,15 @@ def _concerns(found: Sequence[Concern]) -> str:
 # ------------------------------------------------------------------------------------------ importance
 
 
-def _importance(report: Report) -> str:
+def _importance(report: Content) -> str:
     found, warned = report.importance, _concerns(_concerns_of(report, "columns"))
     if not found.columns:
         return f"{warned}<p>No column is evidence for any class.</p>{_unused(report)}"
     top = max(each.high for each in found.columns)
     top = min(top, 2.0 * max(each.value for each in found.columns))  # one wide interval should not flatten all bars
     lines = [
-        f'<tr><th scope="row">{short_name(each.column, 48)}</th><td class="bar-cell">'
-        f'{drawings.importance(each, top)}</td><td class="n">{each.value:.2f}</td></tr>'
+        f'<tr><th scope="row">{short_name(each.column, 80)}</th><td class="bar-cell">'
+        f'{importance(each, top)}</td><td class="n">{each.value:.2f}</td></tr>'
         for each in found.columns[:MOST_LISTED]
     ]
     head = (
@@ -110,7 +109,7 @@ def _importance(report: Report) -> str:
     return f"{head}{''.join(lines[:MOST_BARS])}</tbody></table>{more}{_unused(report)}{warned}"
 
 
-def _unused(report: Report) -> str:
+def _unused(report: Content) -> str:
     unused = report.importance.unused[:MOST_LISTED]
     if not unused:
         return ""
@@ -123,7 +122,7 @@ def _unused(report: Report) -> str:
 # ------------------------------------------------------------------------------------------ performance
 
 
-def _performance(report: Report) -> str:
+def _performance(report: Content) -> str:
     evaluation, warned = report.evaluation, _concerns(_concerns_of(report, "figures"))
     if evaluation is None:
         return (
@@ -137,7 +136,7 @@ def _performance(report: Report) -> str:
         f"{warned}<p>{escape(line[:1].upper() + line[1:])}.{how} The intervals cover 95&nbsp;%.</p>"
         f'<dl class="facts">{"".join(_facts(evaluation))}</dl>{_threshold(evaluation)}<div class="two{wide}"><div>'
         f"<h3>Confusion matrix{tip('confusion')}</h3>{_confusion(evaluation)}</div>"
-        f"<div><h3>Calibration{tip('calibration')}</h3>{svg.reliability(evaluation)}"
+        f"<div><h3>Calibration{tip('calibration')}</h3>{reliability(evaluation)}"
         '<p class="under">Accuracy by confidence. Larger dots are more rows.</p></div></div>'
         f"<h3>By class</h3>{_per_class(evaluation)}"
     )
@@ -215,7 +214,7 @@ def _per_class(evaluation: Evaluation) -> str:
 # ------------------------------------------------------------------------------------------ columns
 
 
-def _columns(report: Report) -> str:
+def _columns(report: Content) -> str:
     drawn = {shape.column for shape in report.shapes}
     words = [p for p in report.pictures if p.column not in drawn and isinstance(p.shape, Bars) and p.shape.words]
     unused = {each.column for each in report.importance.unused}
@@ -232,7 +231,7 @@ def _columns(report: Report) -> str:
     )
 
 
-def _legend(report: Report) -> tuple[str, str]:
+def _legend(report: Content) -> tuple[str, str]:
     if not report.shapes:
         return "", "The words that tell the classes apart."
     shape = report.shapes[0]
@@ -241,7 +240,7 @@ def _legend(report: Report) -> tuple[str, str]:
         return "", f"The evidence of each value for {mine} against {theirs}."
     more = len(report.classes) - len(shape.classes)
     note = f" Only the {len(shape.classes)} most frequent classes are drawn." if more else ""
-    return svg.legend(shape.classes), f"The evidence of each value for each class against the others.{note}"
+    return classes_legend(shape.classes), f"The evidence of each value for each class against the others.{note}"
 
 
 def _card(shape: EvidenceShape, unused: bool) -> str:
@@ -252,7 +251,7 @@ def _card(shape: EvidenceShape, unused: bool) -> str:
     grey = " unused" if unused else ""
     return (
         f'<article class="card{grey}"><h3>{breakable(shape.column)}</h3><p class="soft">{escape(", ".join(facts))}</p>'
-        f"{drawings.evidence(shape)}</article>"
+        f"{evidence(shape)}</article>"
     )
 
 
@@ -274,7 +273,7 @@ def _words(picture: ColumnPicture) -> str:
     )
 
 
-def _profiles(report: Report) -> str:
+def _profiles(report: Content) -> str:
     cards = []
     for label, entries in list(report.class_profiles.items())[:60]:
         listed = "".join(f"<li>{escape(entry.text)}</li>" for entry in entries) or "<li>no characteristic value</li>"
@@ -282,7 +281,7 @@ def _profiles(report: Report) -> str:
     return f'<p>Values that are more frequent in a class than in others.</p><div class="grid">{"".join(cards)}</div>'
 
 
-def _training_data(report: Report) -> str:
+def _training_data(report: Content) -> str:
     total = sum(report.rows) or 1.0
     classes = [
         (str(label), amount(weight), f"{weight / total:.1%}", f"{p:.4f}")
@@ -298,10 +297,11 @@ def _training_data(report: Report) -> str:
         columns.append((column.name, column.kind, column.reason, missing, shown))
     more = len(report.columns) - len(columns)
     note = f"<p>{plural(more, 'column')} more.</p>" if more > 0 else ""
+    head = ("column", "kind", "reason", "missing", "importance")
     settings = listing("settings", ("setting", "value"), list(report.settings.items()), numbers=0)
     return (
         f"<p>{plural(report.n_parameters, 'estimated parameter')}.</p><h3>Classes{tip('prior')}</h3>"
         f"{listing('classes', ('class', 'rows', 'share', 'prior'), classes)}<h3>Columns</h3>"
-        f"{listing('columns', ('column', 'kind', 'reason', 'missing', 'importance'), columns, numbers=2)}{note}"
+        f"{listing('columns that were read', head, columns, numbers=2)}{note}"
         f"<details><summary>Settings</summary>{settings}</details>"
     )

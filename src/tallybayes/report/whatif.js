@@ -132,8 +132,7 @@
 
     function words(control, id) {
       const known = new Set(control.words);
-      const example = control.example.length ? `for example: ${control.example.join(" ")}` : "";
-      const input = make("textarea", { id, rows: 4, placeholder: example });
+      const input = make("textarea", { id, rows: 4, placeholder: "type or paste a text" });
       const count = (text) => {
         const found = new Map();
         for (const word of text.split(/[^\p{L}\p{N}_'-]+/u)) {
@@ -192,8 +191,7 @@
     }
 
     function text(control, id) {
-      const example = control.example.length ? `for example: ${control.example.join(", ")}` : "";
-      const input = make("textarea", { id, rows: 5, placeholder: example });
+      const input = make("textarea", { id, rows: 5, placeholder: "type or paste a text" });
       input.addEventListener("input", () => set(control.column, input.value === "" ? undefined : input.value));
       return {
         parts: [input],
@@ -261,9 +259,11 @@
       const cells = (k) => [
         make("th", { scope: "row" }, labels[k]), make("td", { class: "bar-cell" }, bar(p[k], "share")),
         make("td", { class: "n" }, percent(p[k])),
-        ...(before === null ? [] : [make("td", { class: "n soft", title: "the kept row" }, percent(before.probabilities[k]))]),
+        ...(before === null ? [] : [make("td", { class: "n soft" }, percent(before.probabilities[k]))]),
       ];
-      probs.replaceChildren(...few.map((k) => make("tr", k === order[0] ? { class: "best" } : {}, ...cells(k))));
+      const head = make("tr", { class: "head" }, make("td", {}), make("td", {}), make("th", { scope: "col", class: "n" }, "now"),
+        make("th", { scope: "col", class: "n" }, "kept"));
+      probs.replaceChildren(...(before === null ? [] : [head]), ...few.map((k) => make("tr", k === order[0] ? { class: "best" } : {}, ...cells(k))));
     }
 
     const line = (name, x, share) =>
@@ -288,12 +288,12 @@
 
     // What the row in the form has more or less evidence for than the kept one, value by value.
     function showDifferences(now, before, largest) {
-      const text = (of, name) => (of.has(name) && byName.has(name) ? byName.get(name).spell(of.get(name)) : "missing");
+      const text = (of, name) => (of.has(name) && byName.has(name) ? short(byName.get(name).spell(of.get(name)), 30) : "missing");
       const names = new Set([...now.keys(), ...before.keys()]);
       const found = [...names].map((name) => {
         const columns = JSON.parse(name);
         const odds = (from) => (from.has(name) ? from.get(name).odds : 0);
-        const what = columns.length > 1 ? columns.join(" and ") : `${columns[0]}: ${text(kept, columns[0])} → ${text(state, columns[0])}`;
+        const what = columns.length > 1 ? together(columns) : `${columns[0]}: ${text(kept, columns[0])} → ${text(state, columns[0])}`;
         return { what, odds: minus(odds(now), odds(before)) };
       }).filter((each) => Math.abs(each.odds) > 1e-9).sort((x, y) => Math.abs(y.odds) - Math.abs(x.odds));
       const none = make("tr", {}, make("td", {}, "Change a value to see what it does."));
@@ -310,15 +310,19 @@
     byId("keep").addEventListener("click", () => keep(true));
     byId("unkeep").addEventListener("click", () => keep(false));
 
+    const short = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+    const together = (columns) =>
+      columns.length > 2 ? `${columns[0]}, ${columns[1]} and ${columns.length - 2} more together` : columns.join(" together with ");
+
     function spelled(columns) {
       const known = columns.every((name) => byName.has(name));
-      if (columns.length > 2) return known ? `${columns[0]}, ${columns[1]} and ${columns.length - 2} more together` : "words";
+      if (columns.length > 2) return known ? together(columns) : "words";
       if (!known) return columns.join(" and ");
       return columns.map((name) => {
         const value = state.get(name);
         if (value === undefined) return `${name} missing`;
-        const text = byName.get(name).spell(value);
-        return `${name} = ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+        return `${name} = ${short(byName.get(name).spell(value), 60)}`;
       }).join(", ");
     }
 

@@ -26,8 +26,8 @@ this page keeps what you set.</p>
 <div class="reasons">
 <table class="probs"><caption class="skip">probability of each class</caption><tbody id="probs"></tbody></table>
 <div id="kept" hidden><h3>Compared with the kept row</h3>
-<table class="odds kept"><caption class="skip">what differs from the kept row</caption><tbody id="differences"></tbody>
-</table></div>
+<table class="odds kept"><caption class="skip">what differs from the kept row</caption>
+<colgroup><col class="what"><col class="number"><col></colgroup><tbody id="differences"></tbody></table></div>
 <h3>Evidence: <span id="compared"></span>{tip("log odds")}</h3>
 <table class="odds"><caption class="skip">evidence of each column</caption>
 <colgroup><col class="what"><col class="number"><col></colgroup><tbody id="reasons"></tbody></table>

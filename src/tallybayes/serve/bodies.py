@@ -15,7 +15,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from tallybayes.report.page import policy
+from tallybayes.report.assets import policy
 
 SMALL = 1 << 16  # bytes of a body that is read whatever else is being read
 MOST_ROW = 1_000_000  # bytes of a body with a single row

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tallybayes.core.schema import amount, plural
-from tallybayes.report.page import asset
+from tallybayes.report.assets import asset
 
 CELL = {"type": ["string", "number", "boolean", "null"]}
 ROW = {

@@ -45,8 +45,8 @@ def described(entry: Entry) -> dict[str, Any]:
     model = entry.current().model
     stored = model.provenance.evaluation
     figures = {"n_learned": model.provenance.rows, "evaluation": None if stored is None else stored.as_dict()}
-    glance = {} if model.schema.is_numbered else overview(model).as_dict()
-    return {**summary(entry), **figures, **glance, "columns": columns(model)}
+    shown = {} if model.schema.is_numbered else overview(model).as_dict()
+    return {**summary(entry), **figures, **shown, "columns": columns(model)}
 
 
 def columns(model: Model) -> list[dict[str, Any]]:

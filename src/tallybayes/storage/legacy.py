@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,8 +64,8 @@ def with_provenance(model: Model, fitted: Mapping[str, Any]) -> Model:
     return replace(model, provenance=provenance)
 
 
-def with_em(params: Mapping[str, Any], record: type) -> dict[str, Any]:
-    """Parameters of an estimator, those of expectation-maximisation in one record."""
-    steps = {EM_PARAMETERS[name]: value for name, value in params.items() if name in EM_PARAMETERS}
-    kept = {name: value for name, value in params.items() if name not in {*EM_PARAMETERS, *GONE}}
+def with_em(params: Mapping[str, Any], known: Collection[str], record: type) -> dict[str, Any]:
+    """Parameters of an estimator that has the ``known`` ones, others of expectation-maximisation in one record."""
+    steps = {EM_PARAMETERS[name]: value for name, value in params.items() if name in EM_PARAMETERS.keys() - known}
+    kept = {name: value for name, value in params.items() if name in known or name not in {*EM_PARAMETERS, *GONE}}
     return {**kept, "em": record(**steps)} if steps and params.get("unlabelled") == "em" else kept

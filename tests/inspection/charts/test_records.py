@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,15 @@ import pytest
 from tallybayes import GaussianDiscriminant, GaussianNB, MultinomialNB, NaiveBayes
 from tallybayes.data import datasets
 from tallybayes.errors import DataError, SettingError
-from tallybayes.inspection.charts import boundary, concerns, em_path, learning_curve, nomogram, prior_sweep
+from tallybayes.inspection.charts import (
+    boundary,
+    concerns,
+    em_path,
+    evidence_shapes,
+    learning_curve,
+    nomogram,
+    prior_sweep,
+)
 
 TENNIS = datasets.tennis()
 PLAYED = TENNIS.pop("play")
@@ -182,3 +191,15 @@ def test_nothing_is_wrong_with_independent_columns() -> None:
     table = {f"c{j}": rng.normal(size=300) for j in range(5)} | {"d": rng.choice(list("abc"), 300)}
     y = rng.choice(["no", "yes"], 300)
     assert concerns(NaiveBayes(classical=True).fit(table, y), table, y) == ()
+
+
+def test_whole_numbers_are_drawn_one_by_one_and_narrow_bins_do_not_hide_the_others() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    model = NaiveBayes().fit({"parts": rng.poisson(1 + y) * (rng.random(400) < 0.5)}, y)
+    (parts,) = evidence_shapes(model, ["parts"])
+    assert np.array_equal(parts.middles, np.rint(parts.middles))
+    uneven = replace(parts, points=np.geomspace(1.0, 300.0, 101), share=np.full(100, 0.01), stepped=True)
+    edges, height = uneven.histogram()
+    assert len(edges) == len(height) + 1 < 50
+    assert (height > 0.02).all()

@@ -6,8 +6,17 @@ from collections.abc import Collection
 from typing import Any
 
 from tallybayes.core.tokens import LISTED
+from tallybayes.data.dates import coarser_in_sql
 from tallybayes.data.sql import quoted
 from tallybayes.data.tags import listed_in_sql
+
+
+def plain_in_duckdb(relation: Any) -> Any:
+    """A relation of DuckDB with lists as text, and times in a type that its functions take."""
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    changed = listed_in_sql(types) | coarser_in_sql(types)
+    replaced = ", ".join(f"{sql} AS {quoted(name)}" for name, (sql, _) in changed.items())
+    return relation.project(f"* REPLACE ({replaced})") if changed else relation
 
 
 def listed_in_engine(engine: str, native: Any, names: Collection[str]) -> Any:
@@ -20,10 +29,6 @@ def listed_in_engine(engine: str, native: Any, names: Collection[str]) -> Any:
         return native.with_columns(
             (pl.lit(LISTED) + pl.col(name).list.drop_nulls().list.join(LISTED)).alias(name) for name in names
         )
-    if engine == "duckdb":
-        found = listed_in_sql(dict.fromkeys(names, "VARCHAR[]"))
-        changed = (f"{sql} AS {quoted(name)}" for name, (sql, _) in found.items())
-        return native.project(f"* REPLACE ({', '.join(changed)})")
     if engine == "ibis":
         import ibis  # type: ignore[import-untyped, import-not-found, unused-ignore]
 

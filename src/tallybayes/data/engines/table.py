@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from tallybayes.core.readings import Reading
-from tallybayes.data.engines.lists import listed_in_engine
+from tallybayes.data.engines.lists import listed_in_engine, plain_in_duckdb
 from tallybayes.data.engines.polars_readings import measured_polars, read_polars
 from tallybayes.data.engines.question import Question, asked_by_partition
 from tallybayes.data.engines.worker_readings import measured_by_workers, read_by_workers
@@ -98,7 +98,16 @@ class Lazy:
             return "integer"
         if kind.is_float() or kind.is_decimal():
             return "number"
-        return "date" if kind.is_temporal() else "other"
+        if kind.is_temporal():
+            return "date"
+        return "empty" if self._is_empty_type(name) else "other"
+
+    def _is_empty_type(self, name: str) -> bool:
+        """Whether the type of a column is that of no value, which narwhals has none for."""
+        native = nw.to_native(self.frame)
+        if self.engine == "duckdb":
+            return str(native.types[native.columns.index(name)]) == '"NULL"'
+        return self.engine == "polars" and str(native.collect_schema()[name]) == "Null"
 
     # ------------------------------------------------------------------------------------------ asking
 
@@ -187,8 +196,10 @@ class Lazy:
         """Some columns of the rows that have a label."""
         return self.frame.filter(~self.value(target).is_null()).select(*self._chosen([*columns, target]))
 
-    def with_lists(self) -> Lazy:
-        """The same table with lists of tags as text."""
+    def with_plain_types(self) -> Lazy:
+        """The same table with lists of tags as text, and DuckDB's times in a type that its functions take."""
+        if self.engine == "duckdb":
+            return Lazy(nw.from_native(plain_in_duckdb(nw.to_native(self.frame))), self.renamed)
         lists = [name for name, kind in self.schema.items() if isinstance(kind, nw.List) and kind.inner == nw.String]
         found = listed_in_engine(self.engine, nw.to_native(self.frame), {self.renamed.get(n, n): n for n in lists})
         return self if found is None else Lazy(nw.from_native(found), self.renamed)

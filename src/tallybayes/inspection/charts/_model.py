@@ -28,7 +28,7 @@ def model_of(model: Any) -> Model:
 
 def rows_with_labels(model: Any, X: Any, y: Any = None) -> Any:
     """Rows and labels as the model reads them; a table without labels, or labelled rows, as they are."""
-    if X is None or hasattr(X, "most_rows"):
+    if X is None or isinstance(X, Rows):
         return X
     if isinstance(X, tuple):
         raise DataError("pass the rows and their labels as two arguments, X and y, not as a tuple")
@@ -44,9 +44,8 @@ def rows_with_labels(model: Any, X: Any, y: Any = None) -> Any:
 
 def rows_of(model: Model, data: Any) -> Rows:
     """Rows as the model reads them: they are already, or come as any table."""
-    if hasattr(data, "most_rows"):
-        rows: Rows = data
-        return rows
+    if isinstance(data, Rows):
+        return data
     return TableBatch(model.schema, read_table(data), model.tally.places)
 
 

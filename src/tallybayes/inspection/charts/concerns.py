@@ -148,7 +148,8 @@ def _identifiers(model: Model) -> list[Concern]:
         for j, p in enumerate(block.columns if not model.schema.is_numbered else ()):
             column = model.schema.columns[p]
             rows = float(known[min(j, len(known) - 1)])
-            n_levels = len(column.levels or ()) if column.kind == "category" else 0
+            # Levels that were given, such as the days of a month, are not those of the rows.
+            n_levels = len(column.levels or ()) if column.kind == "category" and not column.declared else 0
             if n_levels >= MANY and n_levels > NEARLY * rows and model.column_weights[p]:
                 where = f"{amount(rows)} rows" if rows == total else f"the {amount(rows)} rows that have one"
                 text = f"{column.name} has {n_levels:,} different values in {where}: will new rows have the same ones?"
@@ -219,14 +220,17 @@ def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: i
     weighted = model.settings.weights is not None
     counted = "the learned weights allow for it" if weighted else "their evidence is counted twice"
     names, found = [name for name in compared if name in codes], []
+    whole = {column.name: column.parent or column.name for column in model.schema.columns}  # a date for its parts
     for i, a in enumerate(names):
-        for b in names[i + 1 :]:
+        for b in (b for b in names[i + 1 :] if whole[b] != whole[a]):
             share = _repeated(codes[a], codes[b], labels, model.n_classes)
             if share >= DEPENDENT:
                 effect = "the model takes them together" if any({a, b} <= each for each in taken) else counted
                 text = f"{a} and {b} are redundant within the classes ({share:.0%} shared): {effect}"
                 found.append(Concern("dependent", (a, b), share, text))
-    return sorted(found, key=lambda concern: -concern.strength)[:most]
+    by_strength = sorted(found, key=lambda concern: concern.strength)
+    strongest = {frozenset(whole[name] for name in concern.columns): concern for concern in by_strength}
+    return sorted(strongest.values(), key=lambda concern: -concern.strength)[:most]
 
 
 def _levels(codes: NDArray[Any]) -> NDArray[np.int64]:

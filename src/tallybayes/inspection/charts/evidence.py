@@ -25,6 +25,8 @@ from tallybayes.inspection.uncertainty import USUAL, Uncertainty, quantile
 
 LARGEST = 50.0  # log odds, in the place of infinitely many
 FAR = 0.002  # share of the rows on either side that a curve leaves out
+MOST_BINS = 48  # of a histogram
+MOST_WHOLE = 100  # whole numbers that are drawn one by one
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,20 @@ class EvidenceShape(AsDict):
         below = np.cumsum(self.share[order])
         usual = size[order][np.searchsorted(below, 0.98 * below[-1])] if below[-1] > 0 else size.max()
         return float(min(1.1 * size.max(), max(1.5 * usual, 0.05)))
+
+    def histogram(self) -> tuple[Array, Array]:
+        """Where the rows are: points or, stepped, edges, and heights of at most one, clipped as the evidence is.
+
+        Many bins are put together to some of one width: narrow ones with many rows would hide all others.
+        """
+        points, height = self.points, self.share
+        if self.stepped and len(height) > MOST_BINS:
+            points = np.linspace(points[0], points[-1], MOST_BINS + 1)
+            height = np.diff(np.interp(points, self.points, np.append(0.0, np.cumsum(self.share))))
+        elif self.stepped:
+            height = height / np.maximum(np.diff(points), 1e-300)
+        usual = float(np.quantile(height, 0.98)) or float(height.max(initial=0.0)) or 1.0
+        return points, np.minimum(height / usual, 1.0)
 
     def by_evidence(self) -> NDArray[np.intp]:
         """The levels, those that speak most for the (first) class first."""
@@ -173,7 +189,7 @@ def _block(
     if name in model.texts or family.is_document:
         return
     columns = [model.schema.columns[p] for p in block.columns]
-    values = [_values(column.n_cells if family.is_coded else 0, drawn.get(column.name)) for column in columns]
+    values = [_values(column, family.is_coded, drawn.get(column.name)) for column in columns]
     n_rows = max((len(each) for each in values), default=0)
     if n_rows == 0:
         return
@@ -188,41 +204,60 @@ def _block(
         if not len(values[j]):
             continue
         picture, m = drawn[column.name], len(values[j])
-        shape, is_number = (
-            picture.shape,
-            isinstance(picture.shape, Curves) or (column.levels is None and column.parts is None),
-        )
-        kind = "pair" if column.parts is not None else "number" if is_number else "levels"
-        left, right = ("", "") if column.parts is None else map(level_names, column.parts)
-        found = EvidenceShape(
-            column.name,
-            kind,
-            tuple(model.schema.classes[k] for k in classes),
-            model.schema.classes[0] if model.n_classes == 2 else None,
-            _points(column, shape, values[j]) if kind == "number" else np.zeros(0),
-            tuple(left) if kind == "pair" else () if kind == "number" else level_names(column)[:m],
-            tuple(right),
-            odds[classes, :m, j],
-            interval[0] * sd[classes, :m, j],
-            _shares(model, name, j, picture, m),
-            isinstance(shape, Curves) and shape.stepped,
-            interval[1],
-            strength.get(column.name, 0.0),
-            picture.weight,
-            picture.missing,
-        )
-        yield _trimmed(found) if kind == "number" and isinstance(shape, Curves) and not shape.stepped else found
+        of_rows = _shares(model, name, j, picture, values[j])
+        amounts = odds[classes, :m, j], interval[0] * sd[classes, :m, j], of_rows, interval[1]
+        yield _shape(model, column, picture, values[j], classes, amounts, strength.get(column.name, 0.0))
 
 
-def _values(n_cells: int, picture: ColumnPicture | None) -> Array:
+def _shape(
+    model: Model,
+    column: Column,
+    picture: ColumnPicture,
+    values: Array,
+    classes: list[int],
+    amounts: tuple[Array, Array, Array, float],
+    strength: float,
+) -> EvidenceShape:
+    """The shape of a column from its log odds, their spread, the shares of the rows and the level of the intervals."""
+    drawn, (odds, spread, share, level) = picture.shape, amounts
+    is_number = isinstance(drawn, Curves) or (column.levels is None and column.parts is None)
+    kind = "pair" if column.parts is not None else "number" if is_number else "levels"
+    left, right = ("", "") if column.parts is None else map(level_names, column.parts)
+    found = EvidenceShape(
+        column.name,
+        kind,
+        tuple(model.schema.classes[k] for k in classes),
+        model.schema.classes[0] if model.n_classes == 2 else None,
+        _points(column, drawn, values) if kind == "number" else np.zeros(0),
+        tuple(left) if kind == "pair" else () if kind == "number" else level_names(column)[: len(values)],
+        tuple(right),
+        odds,
+        spread,
+        share,
+        isinstance(drawn, Curves) and drawn.stepped,
+        level,
+        strength,
+        picture.weight,
+        picture.missing,
+    )
+    return _trimmed(found) if kind == "number" and isinstance(drawn, Curves) and not drawn.stepped else found
+
+
+def _values(column: Column, coded: bool, picture: ColumnPicture | None) -> Array:
     """What a column is asked for: its cells, or numbers along its curve; nothing where it is not drawn."""
     if picture is None:
         return np.zeros(0)
-    if n_cells:
-        return np.arange(n_cells, dtype=np.float64)
-    if isinstance(picture.shape, Curves):
-        return picture.shape.points
-    return np.array([float(level.replace(",", "")) for level in picture.shape.levels])
+    if coded and column.n_cells:
+        return np.arange(column.n_cells, dtype=np.float64)
+    if not isinstance(picture.shape, Curves):
+        return np.array([float(level.replace(",", "")) for level in picture.shape.levels])
+    points = picture.shape.points
+    first, last = np.ceil(points[0] - 1e-6), np.floor(points[-1])
+    if column.whole and 0 < last - first <= MOST_WHOLE:  # between them there is nothing
+        return np.arange(first, last + 1.0)
+    if picture.shape.spike is not None:  # a density has no zero, a row may
+        points = np.where(np.abs(points) <= 1e-8 * np.abs(points).max(), 0.0, points)
+    return points
 
 
 def _trimmed(shape: EvidenceShape) -> EvidenceShape:
@@ -235,9 +270,9 @@ def _trimmed(shape: EvidenceShape) -> EvidenceShape:
 
 def _points(column: Column, shape: Curves | Bars, values: Array) -> Array:
     """Where the evidence of numbers is drawn; the bins of whole numbers are around them."""
-    if not isinstance(shape, Curves):
+    if not isinstance(shape, Curves) or not shape.stepped:
         return values
-    return shape.points - 0.5 if shape.stepped and column.whole else shape.points
+    return shape.points - 0.5 if column.whole else shape.points
 
 
 def _against(model: Model, parts: Array, variance: Array) -> tuple[list[int], Array, Array]:
@@ -252,11 +287,13 @@ def _against(model: Model, parts: Array, variance: Array) -> tuple[list[int], Ar
     return [1] if n_classes == 2 else frequent, np.clip(odds, -LARGEST, LARGEST), np.sqrt(total)
 
 
-def _shares(model: Model, name: str, j: int, picture: ColumnPicture, m: int) -> Array:
+def _shares(model: Model, name: str, j: int, picture: ColumnPicture, values: Array) -> Array:
     """Share (m,) of the rows at each value."""
-    shape = picture.shape
+    shape, m = picture.shape, len(values)
     if isinstance(shape, Curves) and not shape.stepped:
-        found = picture.prior @ shape.density
+        found = np.interp(values, shape.points, picture.prior @ shape.density) * np.gradient(values)
+        if shape.spike is not None:
+            found[values == 0.0] = picture.prior @ shape.spike
     elif model.settings.families[name].is_coded:
         summary = model.tally.blocks[name].summary.select(np.array([j], dtype=np.intp))
         found = summary.arrays()["count"].sum(axis=0)[:m]

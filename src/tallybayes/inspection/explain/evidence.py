@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -12,6 +13,7 @@ import numpy as np
 
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import corrections
+from tallybayes.core.listings import short
 from tallybayes.core.model import Model
 from tallybayes.core.notebook import Bar, Cell, grid, panel
 from tallybayes.core.offsets import CONSTANT, CORRECTION
@@ -26,6 +28,7 @@ ROOM = 40  # characters for the names of columns that are folded into one line
 LEAST = 0.0005  # nats that are shown as 0.000
 NAMED = 4  # columns that a note lists
 FAINTEST = 0.025  # share of the strongest evidence below which it has no bar
+BARS, LEAST_BARS = 20, 8  # characters of the longest bar, and where there is little room
 SILENT = "next to nothing"
 
 
@@ -138,15 +141,27 @@ class Explanation:
         return [self._missing, *found] if self._missing else found
 
     def __str__(self) -> str:
+        return self.in_width(None)
+
+    def in_width(self, width: int | None) -> str:
+        """The evidence as text, in lines of at most so many characters where a width is given."""
         parts = self._lines
-        wide = max(len(line.name) for line in parts)
+        wide, bars = max(len(line.name) for line in parts), BARS
+        if width is not None:
+            room = width - len(f"{0.0:9.3f}{self._within(0.0)}") - 4  # the figures and the blanks around them
+            bars = max(min(BARS, room - wide), LEAST_BARS)
+            wide = max(min(wide, room - bars), LEAST_BARS)
         largest = max((abs(line.amount) for line in parts if math.isfinite(line.amount)), default=1.0) or 1.0
         lines = [self._head]
         for name, amount, spread in parts:
-            bar = ("█" if amount > 0 else "░") * round(20 * min(1.0, abs(amount) / largest))
-            lines.append(f"  {name:{wide}} {amount + 0.0:+9.3f}{self._within(spread)} {bar}".rstrip())
+            bar = ("█" if amount > 0 else "░") * round(bars * min(1.0, abs(amount) / largest))
+            figures = f"{amount + 0.0:+9.3f}{self._within(spread)}"
+            lines.append(f"  {_folded(name, wide):{wide}} {figures} {bar}".rstrip())
         lines.append(f"  {'total':{wide}} {self.total:+9.3f}{self._within(self.total_spread)}".rstrip())
-        return "\n".join(lines + [f"  {note}" for note in self._notes])
+        notes = self._notes
+        if width is not None:
+            notes = [line for note in notes for line in textwrap.wrap(note, max(width - 2, 20))]
+        return "\n".join(lines + [f"  {note}" for note in notes])
 
     def _within(self, spread: float | None) -> str:
         """Half the width of an interval, in a column of its own where intervals were asked for."""
@@ -190,6 +205,13 @@ class Explanation:
         odds = {name: [middle - spread, middle + spread] for name, (middle, spread) in ends.items()}
         of_classes = {str(label): list(each) for label, each in self.intervals.items()}
         return {"intervals": {"level": self.level, **odds, "posterior": of_classes}}
+
+
+def _folded(name: str, wide: int) -> str:
+    """A name in at most so many characters; how far it is set in stays."""
+    text = name.lstrip()
+    indent = name[: len(name) - len(text)]
+    return name if len(name) <= wide else indent + short(text, max(wide - len(indent), 2))
 
 
 def _some(names: Sequence[str]) -> str:

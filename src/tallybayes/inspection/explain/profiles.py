@@ -19,6 +19,8 @@ from tallybayes.errors import DataError, NotAvailableError, nearest
 from tallybayes.families.binned import coarse_edges, partition
 from tallybayes.inspection.explain._values import shown
 
+LEAST_RATIO = 1.1  # of two shares; a value that is hardly more frequent is not characteristic
+
 
 @dataclass(frozen=True)
 class ProfileEntry:
@@ -132,7 +134,7 @@ def _of_levels(column: str, named: Sequence[str], count: Array, k: int) -> list[
     return [
         ProfileEntry(column, f"{what} ({mine:.0%}, others {theirs:.0%})", mine * np.log(mine / theirs))
         for what, mine, theirs in zip(named, p, q, strict=True)
-        if mine > theirs
+        if mine > LEAST_RATIO * theirs
     ]
 
 
@@ -149,7 +151,8 @@ def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[ProfileEntr
     strength = 0.5 * (math.log(other) - math.log(variance) + (variance + apart * apart) / other - 1.0)
 
     def formatted(middle: float, spread: float) -> str:
-        return f"{np.exp(middle):.4g} ×÷ {np.exp(spread):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+        low, high = middle - spread, middle + spread
+        return f"{np.exp(low):.3g} to {np.exp(high):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
 
     mine, theirs = formatted(mean, math.sqrt(variance)), formatted(float(rest.mean[0, 0]), math.sqrt(other))
     return [ProfileEntry(name, f"{name} {mine} (others {theirs})", strength)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _native
 from tallybayes.core.batch import Array
 from tallybayes.errors import ModelFileError
 
@@ -20,14 +22,13 @@ Index = NDArray[np.int64]
 class Packed(NamedTuple):
     """Cells as they are stored: the flags, the numbers of cells and their amounts, those of moments and their values.
 
-    ``owners`` and ``centred_owners`` have the key of each where there are several.
+    ``owners`` has, where there are several, each with how many amounts, moments of single rows and others are its own.
     """
 
     flags: int
     owners: bytes
     cells: bytes
     amounts: bytes
-    centred_owners: bytes
     centred_cells: bytes
     centred: bytes
 
@@ -79,96 +80,52 @@ def packed(owner: Index | None, cell: Index, amount: Array, c_owner: Index | Non
     order = np.concatenate((np.flatnonzero(single), np.flatnonzero(~single)))
     return Packed(
         WIDE * wide | 2 * kind,
-        b"" if owner is None else owner.astype(np.uint8).tobytes(),
+        b"" if owner is None or c_owner is None else _runs(owner, c_owner[single], c_owner[~single]),
         cell.astype(of).tobytes(),
         amount.astype(AMOUNTS[kind]).tobytes(),
-        b"" if c_owner is None else c_owner[order].astype(np.uint8).tobytes(),
         c_cell[order].astype(of).tobytes(),
         c[single, 1].astype("<f8").tobytes() + np.ascontiguousarray(c[~single], dtype="<f8").tobytes(),
     )
 
 
-def unpacked(
-    rows: Sequence[Sequence[Any]], n_cells: int, keyed: bool = False, wanted: NDArray[np.bool_] | None = None
-) -> Cells:
+def _runs(*owners: Index) -> bytes:
+    """Each owner in order, and how many of each list are its own."""
+    times = np.stack([np.bincount(each, minlength=max(int(o.max(initial=0)) for o in owners) + 1) for each in owners])
+    some = np.flatnonzero(times.any(axis=0))
+    return np.column_stack((some, times[:, some].T)).astype("<u4").tobytes()
+
+
+def unpacked(rows: Sequence[Sequence[Any]], n_cells: int, n_owners: int = 0) -> Cells:
     """The cells of rows that start with the columns of `Packed`; records are numbered as the rows are.
 
-    ``wanted``, of shape (rows, owners), leaves out the cells of all other owners.
+    ``n_owners`` is how many owners a record may have; by default it has none of its own.
     """
-    found = [NOTHING]
-    for flags in sorted({row[0] for row in rows}):
-        if flags not in range(2 * len(AMOUNTS)):
-            raise ModelFileError("a record of it is of a kind that this version does not know")
-        mine = [number for number, row in enumerate(rows) if row[0] == flags]
-        found.append(_unpacked([rows[number] for number in mine], np.array(mine), flags, keyed, wanted))
-    cells = Cells.joined(found)
-    top = max(cells.cell.max(initial=-1), cells.centred_cell.max(initial=-1))
-    sound = np.isfinite(cells.amount).all() and np.isfinite(cells.centred).all() and cells.amount.min(initial=0.0) >= 0
-    if top >= n_cells or not sound:
-        raise ModelFileError("a record of it holds numbers that cannot have been counted")
-    return cells
+    with _read():
+        return Cells(*_native.unpack_records(list(rows), n_owners > 0, max(n_owners, 1), n_cells))
 
 
-def _unpacked(
-    rows: Sequence[Sequence[Any]], numbers: Index, flags: int, keyed: bool, wanted: NDArray[np.bool_] | None
-) -> Cells:
-    size, number = (4, "<u4") if flags & WIDE else (2, "<u2")
-    kind = AMOUNTS[flags >> 1]
-    owners, cells, amounts, c_owners, c_cells, centred = ([row[i] for row in rows] for i in range(1, 7))
+def summed(rows: Sequence[Sequence[Any]], wanted: NDArray[np.bool_], group: NDArray[np.int32], mate: Index) -> Cells:
+    """What the owners of rows have together, a record for each group.
+
+    ``wanted``, of shape (rows, keys), are the keys that count, and ``group`` is where each slot goes, −1 for nowhere.
+    """
+    n, n_groups = len(mate), int(group.max(initial=-1)) + 1
+    amounts, centred = np.zeros((n_groups, n)), np.zeros((n_groups * n, 3))
+    with _read():
+        _native.sum_records(list(rows), np.ascontiguousarray(wanted), group, mate, amounts, centred)
+    record, cell = np.nonzero(amounts)
+    c_record, c_cell = np.divmod(np.flatnonzero(centred[:, 0] > 0), n)
+    nobody, c_nobody = np.zeros_like(record), np.zeros_like(c_record)
+    amount, moments = amounts[record, cell], centred[c_record * n + c_cell]
+    return Cells(record, nobody, cell, amount, c_record, c_nobody, c_cell, moments)
+
+
+@contextmanager
+def _read() -> Iterator[None]:
     try:
-        n, m = (np.array([len(each) for each in of]) // size for of in (cells, c_cells))
-        cell, c_cell = (np.frombuffer(b"".join(of), dtype=number) for of in (cells, c_cells))
-        amount = np.frombuffer(b"".join(amounts), dtype=kind)
-        values = _moments(centred, m)
-        _check_sizes(n, amounts, np.dtype(kind).itemsize)
-        record, c_record = np.repeat(numbers, n), np.repeat(numbers, m)
-        owner, c_owner = (np.zeros(len(each), dtype=np.uint8) for each in (cell, c_cell))
-        if keyed:
-            _check_sizes(n, owners, 1)
-            _check_sizes(m, c_owners, 1)
-            owner, c_owner = (np.frombuffer(b"".join(of), dtype=np.uint8) for of in (owners, c_owners))
-    except (TypeError, ValueError) as error:
-        raise ModelFileError("a record of it is damaged") from error
-    if wanted is not None:
-        flat, width = wanted.ravel(), wanted.shape[1]
-        if max(owner.max(initial=0), c_owner.max(initial=0)) >= width:
-            raise ModelFileError("a record of it is of keys that there are not")
-        keep, c_keep = np.flatnonzero(flat[record * width + owner]), np.flatnonzero(flat[c_record * width + c_owner])
-        record, owner, cell, amount = record[keep], owner[keep], cell[keep], amount[keep]
-        c_record, c_owner, c_cell, values = c_record[c_keep], c_owner[c_keep], c_cell[c_keep], values[c_keep]
-    whose, what, c_whose, c_what = (each.astype(np.int64) for each in (owner, cell, c_owner, c_cell))
-    return Cells(record, whose, what, amount.astype(np.float64), c_record, c_whose, c_what, values)
-
-
-def _moments(blobs: Sequence[bytes], n: Index) -> Array:
-    """The moments (n, 3) of records, each with so many: of single rows their means, then all three numbers."""
-    sizes = np.array([len(blob) for blob in blobs], dtype=np.int64)
-    several, odd = np.divmod(sizes // 8 - n, 2)
-    if (sizes % 8).any() or odd.any() or (several < 0).any() or (several > n).any():
-        raise ValueError("sizes differ")
-    flat = np.frombuffer(b"".join(blobs), dtype="<f8")
-    single = n - several
-    starts = np.cumsum(sizes // 8) - sizes // 8
-    found = np.zeros((int(n.sum()), 3))
-    first = np.cumsum(n) - n
-    ones, more = _within(single), _within(several)
-    at = np.repeat(first, single) + ones
-    found[at, 0], found[at, 1] = 1.0, flat[np.repeat(starts, single) + ones]
-    at = np.repeat(first + single, several) + more
-    place = np.repeat(starts + single, several) + 3 * more
-    for j in range(3):
-        found[at, j] = flat[place + j]
-    return found
-
-
-def _within(sizes: Index) -> Index:
-    """0, 1, … of each group of such sizes, one after another."""
-    return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _check_sizes(n: Index, blobs: Iterable[bytes], width: int) -> None:
-    if not np.array_equal(n * width, np.array([len(each) for each in blobs], dtype=np.int64)):
-        raise ValueError("sizes differ")
+        yield
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
 
 
 # ------------------------------------------------------------------------------------------------ sums

@@ -49,6 +49,7 @@ class Names:
     """The numbers of classes and levels, by where they occur: those of the plan first, then in the order they came."""
 
     def __init__(self, schema: Schema) -> None:
+        self.new: list[tuple[str, int, Level]] = []  # those that the ledger's file does not have yet
         self.values: dict[str, list[Any]] = {}
         self.ids: dict[str, dict[Level, int]] = {}
         self.numbers(CLASSES, schema.classes)
@@ -56,8 +57,7 @@ class Names:
             for each in (column, *(column.parts or ())):
                 if is_open(each):
                     self.numbers(scope(each), each.levels or ())
-        self.planned = {place: len(values) for place, values in self.values.items()}
-        self.new: list[tuple[str, int, Level]] = []  # those that the ledger's file does not have yet
+        self.new.clear()  # the file has those of its schema
 
     def numbers(self, place: str, levels: Sequence[Level]) -> Ids:
         """The numbers of levels; new ones get the next."""
@@ -68,8 +68,7 @@ class Names:
             for level in levels:
                 if level not in known:
                     known[level] = len(values)
-                    if hasattr(self, "new"):
-                        self.new.append((place, len(values), level))
+                    self.new.append((place, len(values), level))
                     values.append(level)
             return self.numbers(place, levels)
 

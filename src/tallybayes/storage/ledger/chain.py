@@ -12,9 +12,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-Action = Literal["create", "grow", "add", "forget"]
 START = b"\0" * 32  # what stands before the first entry
 SALT = 16  # bytes
 
@@ -144,8 +143,3 @@ def digest_of(parts: Iterable[bytes]) -> bytes:
 def content_digest(salt: bytes, flags: int, blobs: Sequence[bytes], losses: bytes) -> bytes:
     """The digest of the content of a batch."""
     return digest_of((salt, bytes([flags]), *blobs, losses))
-
-
-def level_text(place: str, number: int, value: Any) -> str:
-    """A level as the file has it."""
-    return json.dumps([place, number, value], allow_nan=False)

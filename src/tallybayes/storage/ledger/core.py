@@ -93,7 +93,7 @@ class Core:
         with self.store.transaction(write=True):
             self.refresh()
             if anew:
-                self.store.connection.execute("DELETE FROM sums")
+                self.store.run("DELETE FROM sums")
                 self.store.set_meta("folded", 0)
             self._fold(LAST, all_of_it=True)
 
@@ -146,7 +146,7 @@ class Core:
     def _newest(self, first: int, last: int, mask: Any, bound: int) -> int:
         """The newest period of a slice."""
         where, values = "period BETWEEN ? AND ? AND +entry <= ?", [first, last, bound]
-        for period, key in self.store.connection.execute(
+        for period, key in self.store.scan(
             f"SELECT period, key FROM content WHERE {where} ORDER BY period DESC", values
         ):
             if mask is None or (key < len(mask) and mask[key]):
@@ -195,7 +195,7 @@ class Core:
                 receipt = self._forgotten(key, known[key])
         finally:
             self.state.version = -1
-        self.store.rows("PRAGMA wal_checkpoint(TRUNCATE)")  # the log would keep what was there
+        self.store.erase()
         return receipt
 
     def _forgotten(self, key: str, number: int) -> LedgerReceipt:
@@ -204,7 +204,7 @@ class Core:
             "entry.number = content.entry WHERE content.key = ? ORDER BY content.entry", (number,)
         )  # fmt: skip
         folded = int(self.store.meta("folded"))
-        run = self.store.connection.execute
+        run = self.store.run
         run("DELETE FROM content WHERE key = ?", (number,))
         run("DELETE FROM key WHERE id = ?", (number,))
         sums = Sums(self.store, self.state.mate)
@@ -249,7 +249,9 @@ class Core:
         with self.store.transaction():
             one = self.store.one
             batches, first, last = one("SELECT count(*), min(period), max(period) FROM content")
-            (rows,) = one("SELECT coalesce(sum(rows), 0) FROM entry WHERE number IN (SELECT entry FROM content)")
+            (rows,) = one(
+                "SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) FROM entry JOIN content ON entry.number = content.entry"
+            )
             number, head = one("SELECT number, chain FROM entry ORDER BY number DESC LIMIT 1")
             (keys,) = one("SELECT count(*) FROM key")
             (forgotten,) = one("SELECT count(*) FROM entry WHERE action = 'forget'")

@@ -18,6 +18,7 @@ from tallybayes.storage.ledger.core import Core
 from tallybayes.storage.ledger.counting import Pending
 from tallybayes.storage.ledger.groups import table_groups
 from tallybayes.storage.ledger.periods import Calendar, Unit
+from tallybayes.storage.ledger.postgres import PostgresStore, is_address
 from tallybayes.storage.ledger.selection import checked_key
 from tallybayes.storage.ledger.store import WAIT, Store
 from tallybayes.storage.ledger.trials import Trials
@@ -78,8 +79,8 @@ class Ledger:
 
         Parameters
         ----------
-        path : path
-            A new file.
+        path : path or str
+            A new file; or ``postgresql://user@host/database#name``, a new schema of a PostgreSQL database.
         model : Model, fitted estimator or path of a model file
             The plan: how rows are read and counted.
         period : {"day", "hour", "week", "month", "step"}
@@ -106,7 +107,7 @@ class Ledger:
             )
         plan.provenance.refuse_guesses("a ledger")
         data = to_bytes(plan.blank())
-        with Store.created(path) as store:
+        with _store(path).created(path) as store:
             parts = {"id": secrets.token_hex(16), "unit": calendar.unit, "trials": trials.written()}
             for name, value in {**parts, "plan": data, "version": 0, "folded": 0}.items():
                 store.set_meta(name, value)
@@ -121,7 +122,8 @@ class Ledger:
 
         Parameters
         ----------
-        path : path
+        path : path or str
+            A file, or the address of a schema of PostgreSQL.
         wait : float
             Seconds to wait for another process that writes.
 
@@ -134,12 +136,12 @@ class Ledger:
         ModelFileError
             If the file is no ledger, or is damaged.
         """
-        store = Store.opened(path, wait)
+        store = _store(path).opened(path, wait)
         try:
             return cls(Core(store))
         except SchemaError as error:
             store.close()
-            raise ModelFileError(f"{os.fspath(path)} cannot be read as a ledger: {error}") from error
+            raise ModelFileError(f"{store.path} cannot be read as a ledger: {error}") from error
         except BaseException:
             store.close()
             raise
@@ -355,6 +357,10 @@ class Ledger:
         """What the ledger holds, as plain values."""
         with self._lock:
             return self._core.overview()
+
+
+def _store(path: Any) -> type[Store]:
+    return PostgresStore if is_address(path) else Store
 
 
 class Appender:

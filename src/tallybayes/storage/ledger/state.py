@@ -74,14 +74,12 @@ class State:
         for place, number, level in self.names.new:
             salt, text = secrets.token_bytes(SALT), json.dumps(Encoder({})(level), allow_nan=False)
             digest = level_digest(salt, place, number, text)
-            self.store.connection.execute(
-                "INSERT INTO level VALUES (?, ?, ?, ?, ?, ?)", (place, number, entry, digest, salt, text)
-            )
+            self.store.run("INSERT INTO level VALUES (?, ?, ?, ?, ?, ?)", (place, number, entry, digest, salt, text))
             parts.append(digest)
         self.names.new.clear()
         blob = self.addresses[first_cell:].astype("<u8").tobytes()
         if blob:
-            self.store.connection.execute("INSERT INTO cell VALUES (?, ?, ?)", (first_cell, entry, blob))
+            self.store.run("INSERT INTO cell VALUES (?, ?, ?)", (first_cell, entry, blob))
         self.version += 1
         self.store.set_meta("version", self.version)
         return growth_digest(sorted(parts), first_cell, blob)
@@ -90,7 +88,7 @@ class State:
         """Remove the names of levels that no row has any more; return how many."""
         held = self.store.rows("SELECT place, id FROM level WHERE value IS NOT NULL")
         gone = [(place, number) for place, number in held if number not in used.get(place, set())]
-        self.store.connection.executemany("UPDATE level SET value = NULL, salt = NULL WHERE place = ? AND id = ?", gone)
+        self.store.run_many("UPDATE level SET value = NULL, salt = NULL WHERE place = ? AND id = ?", gone)
         if gone:
             self.store.set_meta("version", self.version + 1)
         return len(gone)

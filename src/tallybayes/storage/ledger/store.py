@@ -1,5 +1,7 @@
 """The file of a ledger: an SQLite database in WAL mode, whose readers are never blocked.
 
+Other modules know a store by its verbs, and write SQL that both SQLite and PostgreSQL (see `postgres`) understand.
+
 Nothing of a file is trusted: its tables must be those that this version makes, to the letter, and what cannot be read
 is a ModelFileError.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +23,7 @@ VERSION = 1
 WAIT = 60.0  # seconds that a writer waits for another
 # What SQLite calls a write that the operating system refused: a quota, a limit of sizes, a broken disk.
 UNWRITTEN = ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE")
-CACHE = 64 * 1024  # kilobytes of the file that are kept in memory
+CACHE = 128 * 1024  # kilobytes of the file that are kept in memory
 
 TABLES = {
     "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID",
@@ -45,13 +47,15 @@ TABLES = {
     # Sums of the contents of several periods, for windows; made of the contents, and made again from them at any time.
     "sums": "CREATE TABLE sums (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, start INTEGER NOT NULL, page INTEGER "
     "NOT NULL, last INTEGER NOT NULL, flags INTEGER NOT NULL, owners BLOB NOT NULL, cells BLOB NOT NULL, amounts BLOB "
-    "NOT NULL, centred_owners BLOB NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
+    "NOT NULL, centred_cells BLOB NOT NULL, centred BLOB NOT NULL) STRICT",
     "sums_place": "CREATE UNIQUE INDEX sums_place ON sums (span, start, page)",
 }
 
 
 class Store:
     """A connection to the file of a ledger."""
+
+    connection: Any
 
     def __init__(self, path: str | os.PathLike[str], wait: float = WAIT) -> None:
         self.path, self.wait, self.process = os.fspath(path), wait, os.getpid()
@@ -126,6 +130,19 @@ class Store:
         with reading(self.path):
             return self.connection.execute(sql, values).fetchall()
 
+    def scan(self, sql: str, values: Any = ()) -> Iterator[Any]:
+        """The rows of a result one by one, where the first ones may be enough."""
+        with reading(self.path):
+            yield from self.connection.execute(sql, values)
+
+    def run(self, sql: str, values: Any = ()) -> None:
+        """Change something."""
+        self.connection.execute(sql, values)
+
+    def run_many(self, sql: str, rows: Sequence[Any]) -> None:
+        """Change something for each row of values."""
+        self.connection.executemany(sql, rows)
+
     def one(self, sql: str, values: Any = ()) -> Any:
         """The first row of a result, or None."""
         found = self.rows(sql, values)
@@ -140,13 +157,23 @@ class Store:
 
     def set_meta(self, name: str, value: Any) -> None:
         """Set a value."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        self.run(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
+        )
+
+    def damage(self) -> str:
+        """What the engine finds wrong with its own file; nothing if it is sound."""
+        (found,) = self.one("PRAGMA integrity_check")
+        return "" if found == "ok" else str(found)
+
+    def erase(self) -> None:
+        """Remove from the log what was deleted."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def transaction(self, write: bool = False) -> Iterator[None]:
         """All or nothing; a reader sees one state throughout, whatever others write meanwhile."""
-        if os.getpid() != self.process:  # a copy of the connection would break the locks of the file
-            raise LedgerError(f"{self.path} was opened by another process; open it again in this one")
+        self.refuse_copies()
         with reading(self.path):
             self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
@@ -158,17 +185,22 @@ class Store:
                     self.connection.execute("ROLLBACK")
                 raise
 
+    def refuse_copies(self) -> None:
+        """Raise in a copy of the process: it would break the locks of the file, or the talk with the server."""
+        if os.getpid() != self.process:
+            raise LedgerError(f"{self.path} was opened by another process; open it again in this one")
+
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
 
 
 @contextmanager
-def sound(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What a file holds is of the right types and sizes, or it is damaged."""
+def sound(path: str | os.PathLike[str], errors: type[Exception] = sqlite3.Error) -> Iterator[None]:
+    """What a file holds is of the right types and sizes, or it is damaged; errors of the engine pass."""
     try:
         yield
-    except (TallybayesError, sqlite3.Error):
+    except (TallybayesError, errors):
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
         raise ModelFileError(

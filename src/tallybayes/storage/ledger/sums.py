@@ -1,8 +1,9 @@
 """Sums over periods, so that a window is the sum of few records instead of many batches.
 
 A span of 8, 64 or 512 periods has a record for each page of 64 keys, with the cells of every key, and one for all keys
-of the page; spans and single periods have one for all keys. They are made of the contents in groups, some time after
-these were added, and what is not in them yet is read from the contents themselves. They can be made again at any time.
+of the page; spans and single periods have one for all keys. In a span of 8 the cells of a key are kept by period, so
+that its periods can be weighted or left out. Records are made of the contents in groups, some time after these were
+added, and what is not in them yet is read from the contents themselves. They can be made again at any time.
 Nothing is ever subtracted: a window is a sum of what is in it, and so is what is left when a key is forgotten.
 """
 
@@ -17,15 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.storage.ledger.blobs import NOTHING, Cells, Index, centred_sums, groups, packed, unpacked
+from tallybayes.storage.ledger.blobs import NOTHING, Cells, Index, centred_sums, groups, packed, summed, unpacked
 from tallybayes.storage.ledger.store import Store
 
 SPANS = (512, 64, 8, 1)  # periods
+FINE = 8  # the span whose records keep the periods of a key apart
 PAGE = 64  # keys
+OWNERS = FINE * PAGE  # keys of a page, in each of so many periods
 EVERY = -1  # the page of all keys
 FEW = 100  # keys or pages that are asked for one by one
+SELDOM = 50  # periods whose batches are
 AT_ONCE = 20_000  # batches that are summed at a time
-COLUMNS = "flags, owners, cells, amounts, centred_owners, centred_cells, centred"
+COLUMNS = "flags, owners, cells, amounts, centred_cells, centred"
 CONTENT = "entry, period, key, flags, cells, amounts, centred_cells, centred"
 
 
@@ -50,6 +54,18 @@ class Gathered:
 
     cells: Cells
     period: Index
+
+
+class Pages:
+    """The pages of which all or some keys are meant."""
+
+    def __init__(self, wanted: NDArray[np.bool_], known: Index) -> None:
+        chosen, n = known[wanted[known]], int(known.max(initial=0)) // PAGE + 1
+        have, want = (np.bincount(each // PAGE, minlength=n) for each in (known, chosen))
+        self.complete = set(np.flatnonzero((want > 0) & (want == have)).tolist())
+        self.some = set(np.flatnonzero((want > 0) & (want < have)).tolist())
+        self.keys = np.zeros((n, PAGE), dtype=bool)
+        self.keys[chosen // PAGE, chosen % PAGE] = True
 
 
 class Sums:
@@ -78,8 +94,8 @@ class Sums:
         for span in SPANS:
             start = period // span
             if span > 1:
-                page = key // PAGE
-                self._merge(span, start, page, key % PAGE, entry, cells)
+                page, slot = key // PAGE, period % FINE if span == FINE else 0
+                self._merge(span, start, page, key % PAGE + PAGE * slot, entry, cells)
                 self._merge(span, start, whole(page), None, entry, cells)  # type: ignore[arg-type]
             self._merge(span, start, np.full(len(rows), EVERY), None, entry, cells)
 
@@ -103,7 +119,7 @@ class Sums:
         held = [self._held(span, *each) for each in places.tolist()]
         there = [t for t, row in enumerate(held) if row is not None]
         if there:
-            old = unpacked([held[t] for t in there], self.n_cells, keyed=owner is not None)
+            old = unpacked([held[t] for t in there], self.n_cells, 0 if owner is None else OWNERS)
             at = np.array(there)
             records.append(old.centred_record + len(target))  # two parts of a product are in one record
             parts.append(replace(old, record=at[old.record], centred_record=at[old.centred_record]))
@@ -116,15 +132,15 @@ class Sums:
         )
 
     def _write(self, span: int, places: Any, last: Index, cells: Cells, origin: Index, keyed: bool) -> None:
-        code = (cells.record * PAGE + cells.owner) * self.n_cells + cells.cell
+        code = (cells.record * OWNERS + cells.owner) * self.n_cells + cells.cell
         codes, place = np.unique(code, return_inverse=True)
         amount: Array = np.bincount(place, weights=cells.amount, minlength=len(codes)).astype(np.float64)
-        base = (cells.centred_record * PAGE + cells.centred_owner) * self.n_cells
+        base = (cells.centred_record * OWNERS + cells.centred_owner) * self.n_cells
         c_codes, c_place = np.unique(base + cells.centred_cell, return_inverse=True)
         c_mate = np.searchsorted(c_codes, base + self.mate[cells.centred_cell])
-        one_owner = origin * PAGE + cells.centred_owner  # of one record, each key has its own products
+        one_owner = origin * OWNERS + cells.centred_owner  # of one record, each key has its own products
         centred = centred_sums(c_place, len(c_codes), c_mate, one_owner, cells.centred)
-        size = PAGE * self.n_cells
+        size = OWNERS * self.n_cells
         mine, theirs = dict(groups(codes // size)), dict(groups(c_codes // size))
         none = slice(0, 0)
         rows = []
@@ -134,8 +150,11 @@ class Sums:
             owners = (within // self.n_cells, c_within // self.n_cells) if keyed else (None, None)
             blob = packed(owners[0], within % self.n_cells, amount[a], owners[1], c_within % self.n_cells, centred[b])
             rows.append((span, start, page, int(last[t]), *blob))
-        self.store.connection.executemany(
-            f"INSERT OR REPLACE INTO sums (span, start, page, last, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows
+        anew = ", ".join(f"{name} = excluded.{name}" for name in ("last", *COLUMNS.split(", ")))
+        self.store.run_many(
+            f"INSERT INTO sums (span, start, page, last, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?) "
+            f"ON CONFLICT (span, start, page) DO UPDATE SET {anew}",
+            rows,
         )
 
     def forget(self, key: int, periods: Sequence[int], folded: int) -> None:
@@ -154,22 +173,22 @@ class Sums:
         row = self._held(span, start, page)
         if row is None:
             return
-        cells = unpacked([row], self.n_cells, keyed=True)
-        left = cells.kept(cells.owner != owner, cells.centred_owner != owner)
+        cells = unpacked([row], self.n_cells, OWNERS)
+        left = cells.kept(cells.owner % PAGE != owner, cells.centred_owner % PAGE != owner)
         if len(left.cell):
             self._write(span, np.array([[start, page]]), np.array([row[-1]]), left, left.centred_record, True)
         else:
             self._delete(span, start, page)
 
     def _delete(self, span: int, start: int, page: int) -> None:
-        self.store.connection.execute("DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page))
+        self.store.run("DELETE FROM sums WHERE span = ? AND start = ? AND page = ?", (span, start, page))
 
     def _again(self, span: int, start: int, page: int, made: Callable[[], tuple[Cells, int]]) -> None:
         cells, last = made()
         if not len(cells.cell):
             self._delete(span, start, page)
             return
-        origin = cells.centred_record * PAGE + cells.centred_owner
+        origin = cells.centred_record * OWNERS + cells.centred_owner
         nobody = np.zeros_like
         flat = replace(
             cells,
@@ -185,7 +204,7 @@ class Sums:
             f"SELECT {COLUMNS}, last FROM sums WHERE span = ? AND start = ? AND page BETWEEN ? AND ?",
             (span, start, first, final),
         )
-        return unpacked(rows, self.n_cells, keyed), max((row[-1] for row in rows), default=0)
+        return unpacked(rows, self.n_cells, OWNERS if keyed else 0), max((row[-1] for row in rows), default=0)
 
     def _wholes(self, span: int, start: int) -> tuple[Cells, int]:
         return self._pages(span, start, -(1 << 62), whole(0), keyed=False)
@@ -215,11 +234,8 @@ class Sums:
 
     def _summed(self, window: Window, folded: int, known: Index) -> Iterator[Gathered]:
         """The part of a window that is in the sums."""
-        if window.by_period and window.keys is not None:
-            touched = self._touched(window, known)
-            if touched is None:
-                yield self._contents(window, window.first, window.last, 0, folded)
-                return
+        touched = self._touched(window, known)
+        if touched is not None:
             for a, b in runs(touched):
                 yield self._contents(window, a, b, 0, folded)
             for part in self._summed(window._replace(keys=None), folded, known):
@@ -228,8 +244,10 @@ class Sums:
                     part.cells.kept(~apart[part.cells.record], ~apart[part.cells.centred_record]), part.period
                 )
             return
+        if window.keys is not None and int(window.keys.sum()) <= FEW and window.by_period:
+            yield self._contents(window, window.first, window.last, 0, folded)
+            return
         spans, singles = self._cover(window)
-        pages = [] if window.keys is None else sorted(set((known // PAGE).tolist()))
         for span, starts in spans.items():
             if window.keys is None:
                 for a, b in runs(starts):
@@ -239,13 +257,16 @@ class Sums:
                     )
                     yield Gathered(unpacked(rows, self.n_cells), np.array([row[-1] for row in rows], dtype=np.int64))
             else:
-                yield from self._keyed(window.keys, span, starts, pages, known)
+                pages = Pages(window.keys, known)
+                for start in starts:
+                    yield from self._keyed(window, pages, span, start)
         for a, b in runs(singles):
             yield self._contents(window, a, b, 0, folded)
 
     def _touched(self, window: Window, known: Index) -> list[int] | None:
-        """The periods in which the keys that are left out have batches; None where these are too many to ask for."""
-        assert window.keys is not None
+        """The periods in which the few keys that are left out have batches, if those are few too."""
+        if not window.by_period or window.keys is None:
+            return None
         others = known[~window.keys[known]].tolist()
         if len(others) > FEW:
             return None
@@ -253,37 +274,28 @@ class Sums:
         rows = self.store.rows(
             f"SELECT DISTINCT period FROM content WHERE {where}", [*others, window.first, window.last]
         )
-        return [period for (period,) in rows]
+        return None if len(rows) > SELDOM else [period for (period,) in rows]
 
-    def _keyed(
-        self, keys: NDArray[np.bool_], span: int, starts: Sequence[int], pages: Sequence[int], known: Index
-    ) -> Iterator[Gathered]:
-        chosen = known[keys[known]]
-        have, want = (np.bincount(each // PAGE, minlength=max(pages, default=0) + 1) for each in (known, chosen))
-        complete = {whole(page) for page in pages if have[page] == want[page]}
-        some = {page for page in pages if 0 < want[page] < have[page]}
-        table = np.zeros((max(pages, default=0) + 1, PAGE), dtype=bool)
-        table[chosen // PAGE, chosen % PAGE] = True
+    def _keyed(self, window: Window, pages: Pages, span: int, start: int) -> Iterator[Gathered]:
+        """What some keys have in a span."""
+        first = start * span
+        is_whole = window.first <= first and first + span - 1 <= window.last and not window.by_period
+        complete, some = (pages.complete, pages.some) if is_whole else (set(), pages.complete | pages.some)
         sql = f"SELECT {COLUMNS}, page FROM sums WHERE span = ? AND start = ? AND page"
-        for start in starts:
-            if complete:
-                rows = self.store.rows(f"{sql} <= ?", (span, start, whole(0)))
-                rows = [row for row in rows if row[-1] in complete]
-                yield Gathered(unpacked(rows, self.n_cells), np.full(len(rows), start * span))
-            if not some:
-                continue
-            if len(some) < FEW:
-                rows = [row for page in some for row in self.store.rows(f"{sql} = ?", (span, start, page))]
-            else:
-                rows = [row for row in self.store.rows(f"{sql} >= 0", (span, start)) if row[-1] in some]
-            wanted = table[[row[-1] for row in rows]]
-            kept = unpacked(rows, self.n_cells, keyed=True, wanted=wanted)
-            # One record holds many keys, and a product has its other half under the same key.
-            numbers = kept.centred_record * PAGE + kept.centred_owner
-            yield Gathered(
-                replace(kept, record=kept.record * PAGE, centred_record=numbers),
-                np.full(len(rows) * PAGE, start * span),
-            )
+        if complete:
+            rows = self.store.rows(f"{sql} <= ?", (span, start, whole(0)))
+            rows = [row for row in rows if whole(row[-1]) in complete]
+            yield Gathered(unpacked(rows, self.n_cells), np.full(len(rows), first))
+        if not some:
+            return
+        if len(some) < FEW:
+            rows = [row for page in some for row in self.store.rows(f"{sql} = ?", (span, start, page))]
+        else:
+            rows = [row for row in self.store.rows(f"{sql} >= 0", (span, start)) if row[-1] in some]
+        period = first + np.arange(FINE) if span == FINE else np.full(FINE, first)
+        inside = (period >= window.first) & (period <= window.last) | (span != FINE)
+        group = np.where(inside, np.arange(FINE) if window.by_period else 0, -1).astype(np.int32)
+        yield Gathered(summed(rows, pages.keys[[row[-1] for row in rows]], group, self.mate), period)
 
     def _contents(self, window: Window, first: int, last: int, after: int, until: int) -> Gathered:
         """The batches of some periods and entries."""
@@ -317,8 +329,11 @@ class Sums:
             if (span, start) not in last or start * span > window.last or (start + 1) * span <= window.first:
                 return
             inside = window.first <= start * span and (start + 1) * span - 1 <= window.last
-            usable = inside and last[span, start] <= window.bound and (span == 1 or not window.by_period)
-            if usable and (span > 1 or window.keys is None):
+            if window.keys is None:
+                usable = inside and (span == 1 or not window.by_period)
+            else:  # the finest records of keys can be read in part
+                usable = span == FINE or (span > FINE and inside and not window.by_period)
+            if usable and last[span, start] <= window.bound:
                 found[span].append(start)
             elif span == 1:
                 singles.append(start)
@@ -336,7 +351,7 @@ class Sums:
 def contents(rows: Sequence[Any], n_cells: int) -> Cells:
     """The cells of batches."""
     blank = b""
-    return unpacked([(flags, blank, c, a, blank, cc, m) for _, _, _, flags, c, a, cc, m in rows], n_cells)
+    return unpacked([(flags, blank, c, a, cc, m) for _, _, _, flags, c, a, cc, m in rows], n_cells)
 
 
 def runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from tallybayes.core.batch import Array
 from tallybayes.core.model import Model
-from tallybayes.core.tally import Tally
 from tallybayes.data.columns import rows
 from tallybayes.errors import LedgerError, ModelFileError
 from tallybayes.storage.ledger.blobs import Index
@@ -98,6 +97,3 @@ def _lengths(given: Any, what: str) -> tuple[float, ...]:
     if len(found) > 50 or not all(isinstance(n, (int, float)) and 0 < n < math.inf for n in found):
         raise LedgerError(f"{what} must be at most 50 numbers of periods above 0")
     return tuple(map(float, found))
-
-
-Maker = Callable[[Tally, int], Model]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from tallybayes.storage.ledger.blobs import unpacked
 from tallybayes.storage.ledger.chain import START, Entry, LedgerReceipt, Verification, content_digest, digest_of, moment
 from tallybayes.storage.ledger.state import State, growth_digest, level_digest
 from tallybayes.storage.ledger.store import TABLES, Store, reading
-from tallybayes.storage.ledger.sums import AT_ONCE, COLUMNS, CONTENT, Sums
+from tallybayes.storage.ledger.sums import AT_ONCE, COLUMNS, CONTENT, OWNERS, Sums
 
 MOST = 20  # problems that are listed
 CLOSE = 1e-9  # relative difference of sums that were made in another order
@@ -22,9 +21,8 @@ CLOSE = 1e-9  # relative difference of sums that were made in another order
 def verified(store: Store, state: State, receipt: Any) -> Verification:
     """Check everything that a file holds; a problem is a sentence."""
     problems: list[str] = []
-    (found,) = store.one("PRAGMA integrity_check")
-    if found != "ok":
-        problems.append(f"the database is damaged: {found}")
+    if damage := store.damage():
+        problems.append(f"the database is damaged: {damage}")
     entries = [Entry(*row[:-1]) for row in _chain(store, problems)]
     head = store.one("SELECT chain FROM entry ORDER BY number DESC LIMIT 1")
     problems += _noted(store, receipt)
@@ -117,6 +115,7 @@ def _contents(store: Store, entries: list[Entry]) -> tuple[int, int, list[str]]:
     keys = {number: name for name, number in store.rows("SELECT name, id FROM key")}
     added = {entry.number: entry for entry in entries if entry.action == "add"}
     there: set[int] = set()
+    sound = 0
     sql = (
         "SELECT entry, period, key, salt, losses, flags, cells, amounts, centred_cells, centred FROM content "
         "WHERE entry > ? ORDER BY entry LIMIT ?"
@@ -130,6 +129,8 @@ def _contents(store: Store, entries: list[Entry]) -> tuple[int, int, list[str]]:
                 problems.append(f"the batch of entry {entry} is not that of the chain")
             elif not _is_content(salt, flags, blobs, losses, known.digest):
                 problems.append(f"the batch of entry {entry} was changed")
+            else:
+                sound += 1
         last = rows[-1][0]
     gone: dict[str | None, list[Entry]] = {}
     for entry in entries:
@@ -144,7 +145,7 @@ def _contents(store: Store, entries: list[Entry]) -> tuple[int, int, list[str]]:
             if digest_of(parts) != entry.digest or sum(each.rows for each in mine) != entry.rows:
                 problems.append(f"entry {entry.number} forgot other batches than are gone")
     problems += [f"the batch of entry {each.number} is missing" for lost in gone.values() for each in lost]
-    return len(there), forgotten, problems
+    return sound, forgotten, problems
 
 
 def _is_content(salt: Any, flags: Any, blobs: Any, losses: Any, digest: bytes) -> bool:
@@ -156,12 +157,10 @@ def _is_content(salt: Any, flags: Any, blobs: Any, losses: Any, digest: bytes) -
 
 def _sums(store: Store, state: State) -> Iterator[str]:
     """The sums are those of the batches, made again."""
-    again = Store.__new__(Store)
-    again.path, again.wait = store.path, store.wait
-    again.connection = sqlite3.connect("", isolation_level=None)  # a temporary database, on the disk if it is large
+    again = Store("")  # a temporary database, on the disk if it is large
     with reading(store.path):
-        again.connection.execute(TABLES["sums"])
-        again.connection.execute(TABLES["sums_place"])
+        again.run(TABLES["sums"])
+        again.run(TABLES["sums_place"])
         sums, last, folded = Sums(again, state.mate), 0, int(store.meta("folded"))
         sql = f"SELECT {CONTENT} FROM content WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"
         while rows := store.rows(sql, (last, folded, AT_ONCE)):
@@ -185,7 +184,7 @@ def _sums(store: Store, state: State) -> Iterator[str]:
 def _same(one: Any, other: Any, n_cells: int, keyed: bool) -> bool:
     if tuple(one) == tuple(other):
         return True
-    a, b = unpacked([one], n_cells, keyed), unpacked([other], n_cells, keyed)
+    a, b = (unpacked([each], n_cells, OWNERS if keyed else 0) for each in (one, other))
     exact = (a.owner, a.cell, a.centred_owner, a.centred_cell), (b.owner, b.cell, b.centred_owner, b.centred_cell)
     if not all(map(np.array_equal, *exact)):
         return False

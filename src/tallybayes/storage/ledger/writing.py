@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,7 +69,7 @@ class Chain:
 
     def write(self) -> None:
         """Write the entries."""
-        self.store.connection.executemany("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?)", self.rows)
+        self.store.run_many("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?)", self.rows)
         self.rows.clear()
 
     def receipt(self, entry: Entry, calendar: Calendar, batches: int = 1) -> LedgerReceipt:
@@ -109,7 +108,7 @@ class Writer:
                 receipts[id(each)] = receipt
                 contents += [] if row is None else [row]
         self.chain.write()
-        self.store.connection.executemany("INSERT INTO content VALUES (?,?,?,?,?,?,?,?,?,?)", contents)
+        self.store.run_many("INSERT INTO content VALUES (?,?,?,?,?,?,?,?,?,?)", contents)
         return receipts
 
     def _blobs(self, entries: Entries, n: int) -> list[Packed]:
@@ -187,8 +186,5 @@ class Writer:
     def _key(self, name: str) -> int:
         if name not in self.keys:
             found = self.store.one("SELECT id FROM key WHERE name = ?", (name,))
-            if found is None:
-                cursor: sqlite3.Cursor = self.store.connection.execute("INSERT INTO key (name) VALUES (?)", (name,))
-                found = (int(cursor.lastrowid or 0),)
-            self.keys[name] = found[0]
+            self.keys[name] = (found or self.store.one("INSERT INTO key (name) VALUES (?) RETURNING id", (name,)))[0]
         return self.keys[name]

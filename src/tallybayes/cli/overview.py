@@ -1,4 +1,4 @@
-"""A model at a glance, on one screen: the verdict, warnings, columns by importance, what was left out, what is next."""
+"""The overview of a model on one screen: verdict, warnings, columns by importance, what was left out, what is next."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ def print_warnings(warnings: Sequence[Concern], screen: Screen) -> None:
 
 def print_columns(columns: Sequence[Used], screen: Screen, most: int) -> None:
     """Print columns by importance, each with a bar and its weight, and how many more there are."""
-    says = [used for used in columns if used.importance >= LEAST]
-    silent = [used.title for used in columns if used.importance < LEAST]
-    if says:
-        _print_bars(says, screen, most)
-    if silent and says:
-        named, one = (few_of(silent), False) if len(silent) > 1 else (silent[0], True)
-        sentence = f"{named} {'says' if one else 'say'} next to nothing by {'itself' if one else 'themselves'}"
+    strong = [used for used in columns if used.importance >= LEAST]
+    weak = [used.title for used in columns if used.importance < LEAST]
+    if strong:
+        _print_bars(strong, screen, most)
+    if weak and strong:
+        named, one = (few_of(weak), False) if len(weak) > 1 else (weak[0], True)
+        sentence = f"{named} {'carries' if one else 'carry'} almost no evidence by {'itself' if one else 'themselves'}"
         screen.print("\n".join(textwrap.wrap(sentence, min(screen.width, WIDEST))))
-    elif not says:
-        screen.print("no column says anything about the class")
+    elif not strong:
+        screen.print("no column is evidence about the class")
 
 
 def _print_bars(columns: Sequence[Used], screen: Screen, most: int) -> None:

@@ -1,0 +1,48 @@
+// Which pairs of columns would gain most if each of their cells had a correction of its own.
+#pragma once
+
+#include "logs.hpp"
+
+namespace tb {
+
+struct CodedSlopes {
+    const std::int32_t* codes;   // (D, n) levels or bins, negative for a missing value
+    const std::int64_t* levels;  // (D,)
+    const float* terms;          // (n, W) slopes of the K classes, then curvatures, then zeros up to a multiple of four
+    Index n, width, n_classes;
+};
+
+// sums (cells, W) += the terms of the rows in each cell of two columns.
+template <Index N>
+TB_INLINE void add_to_cells(const CodedSlopes& x, Index left, Index right, float* sums) {
+    const std::int32_t *a = x.codes + left * x.n, *b = x.codes + right * x.n;
+    const Index n_right = x.levels[right];
+    for (Index i = 0; i < x.n; ++i) {
+        if ((a[i] | b[i]) < 0) continue;
+        float* to = sums + (a[i] * n_right + b[i]) * x.width;
+        for (Index w = 0; w < x.width; w += N)
+            *reinterpret_cast<Lanes<N>*>(to + w) += *reinterpret_cast<const Lanes<N>*>(x.terms + i * x.width + w);
+    }
+}
+
+// Σ g²/(ch + λ)/2, what the corrections of the cells would gain to second order under the penalty λ, less what is expected
+// of it by chance, Σ h/(ch + λ)/2; g and h are the sums of slopes and curvatures of a cell and class, and c = K/(K − 1),
+// since corrections of all classes at once change nothing.
+TB_INLINE double interaction_gain(const CodedSlopes& x, Index left, Index right, double penalty, float* sums) {
+    const Index cells = x.levels[left] * x.levels[right];
+    for (Index j = 0; j < cells * x.width; ++j) sums[j] = 0.0f;
+    if (x.width % 8 == 0)
+        add_to_cells<8>(x, left, right, sums);
+    else
+        add_to_cells<4>(x, left, right, sums);
+    const double c = static_cast<double>(x.n_classes) / static_cast<double>(x.n_classes - 1);
+    double gain = 0.0;
+    for (Index cell = 0; cell < cells; ++cell)
+        for (Index k = 0; k < x.n_classes; ++k) {
+            const double g = sums[cell * x.width + k], h = sums[cell * x.width + x.n_classes + k];
+            gain += 0.5 * (g * g - h) / (c * h + penalty);
+        }
+    return gain;
+}
+
+}  // namespace tb

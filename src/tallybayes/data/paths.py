@@ -1,0 +1,61 @@
+"""Which files a path or a pattern stands for, and what format they have."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+from tallybayes.data.workbooks import SUFFIXES
+from tallybayes.errors import DataError, SettingError
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    **dict.fromkeys(SUFFIXES, "workbook"),
+}  # fmt: skip
+COMPRESSED = (".gz", ".zst", ".zstd")
+
+
+def one_character(given: str | None) -> str | None:
+    """The character between the fields; a tab may be written as such."""
+    if given is None:
+        return None
+    found = {"\\t": "\t", "tab": "\t"}.get(given, given)
+    if len(found) != 1:
+        raise SettingError(f"the delimiter must be a single character, not {given!r}")
+    return found
+
+
+def found_paths(name: str) -> tuple[str, ...]:
+    """The files that a path or a pattern stands for."""
+    if os.path.isdir(name):
+        raise DataError(f"{name} is a directory; give a file, or a pattern such as {os.path.join(name, '*.csv')}")
+    found = [name] if os.path.exists(name) else sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
+    if not found:
+        what = "no file matches the pattern" if glob.has_magic(name) else "there is no file"
+        raise DataError(f"{what} {name}")
+    for path in found:
+        try:
+            with open(path, "rb") as file:
+                if not file.read(1):
+                    raise DataError(f"{path} is empty")
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    return tuple(found)
+
+
+def format_of(path: str) -> str:
+    """The format by the suffix, or by the first bytes where the suffix is unknown."""
+    plain = Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), "")))
+    if plain.suffix.lower() in FORMATS:
+        return FORMATS[plain.suffix.lower()]
+    with open(path, "rb") as file:
+        start = file.read(64)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"ARROW1"):
+        return "arrow"
+    return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
