@@ -214,6 +214,7 @@ def open_file(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "days.csv"
     >>> _ = path.write_text("wind,degrees,play\\nstrong,12.5,no\\nweak,,yes\\n")
     >>> open_file(path).types

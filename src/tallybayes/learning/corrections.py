@@ -27,7 +27,7 @@ from tallybayes.learning.stacking import losses
 COSINES = 8
 WIDEST = 3.0  # standard scores are clipped there
 TOLERANCE = 1e-5  # nats a row: a step that gains less is the last
-STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # λ
+STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)  # λ
 HOPELESS = 1.01  # times the least loss so far: weaker penalties are not tried any more
 LITTLE_WORK = 2_000_000  # rows × columns × classes up to which λ is chosen on all folds, then on two of them
 LITTLE_GAIN = 3e-3  # of what was gained: beyond that work, steps that gain less are the last
