@@ -1,5 +1,7 @@
 """Columns that are tables of few lines, and evidence that never turns."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,8 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import SettingError
 from tallybayes.families._few import few_groups
 from tallybayes.families.binned import monotone_groups
+from tallybayes.learning.constraints import check_constraints
+from tallybayes.learning.options import Options
 from tests.export.cases import mixed_table
 
 
@@ -140,3 +144,10 @@ def test_monotone_needs_two_classes():
     table, labels = mixed_table(60, 3, n_classes=3)
     with pytest.raises(SettingError, match="two classes"):
         NaiveBayes(monotone={"height": 1}).fit(table, labels)
+
+
+def test_without_constraints_no_column_is_looked_at():
+    schema = SimpleNamespace(columns=None, classes=("a", "b"))  # a matrix may have a hundred thousand of them
+    check_constraints(schema, Options())
+    with pytest.raises(TypeError):
+        check_constraints(schema, Options(max_bins={"x": 3}))

@@ -24,6 +24,8 @@ from tallybayes.learning.options import Options
 
 def check_constraints(schema: Schema, options: Options) -> None:
     """Refuse constraints of columns that are not there, or that cannot have them."""
+    if not options.monotone and not isinstance(options.max_bins, Mapping):
+        return  # a hundred thousand numbered columns are not made one by one for nothing
     columns = {column.name: column for column in schema.columns}
     given = {"monotone": options.monotone, "max_bins": options.max_bins}
     for option, names in given.items():
