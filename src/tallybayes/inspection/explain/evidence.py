@@ -29,7 +29,7 @@ LEAST = 0.0005  # nats that are shown as 0.000
 NAMED = 4  # columns that a note lists
 FAINTEST = 0.025  # share of the strongest evidence below which it has no bar
 BARS, LEAST_BARS = 20, 8  # characters of the longest bar, and where there is little room
-SILENT = "next to nothing"
+SILENT = "little each"
 
 
 class Line(NamedTuple):
@@ -117,7 +117,7 @@ class Explanation:
 
     @property
     def _silent(self) -> tuple[Evidence, ...]:
-        """Columns that have a value and say next to nothing, where there are several: one line for all."""
+        """Columns that have a value and little evidence, where there are several: one line for all."""
         largest = max((abs(e.log_odds) for e in self.evidence if math.isfinite(e.log_odds)), default=0.0)
         least = max(LEAST, FAINTEST * largest)
         found = tuple(
