@@ -164,7 +164,7 @@ def beside_spamassassin(root: Path, n: tuple[int, int], classified: float, ours:
     per = 1e3 / n[0]
     database = (root / "mail.tally").stat().st_size
     sizes = _spamassassin.size(root) * per / 1e6, database * per / 1e6
-    yield Row("SpamAssassin's Bayes: megabytes for 1,000 messages", *sizes, None, "", None, "megabytes")
+    yield Row("SpamAssassin's Bayes: megabytes for 1,000 messages", *sizes, None, "", None, "MB")
 
 
 def rate(work: str, n: int, seconds: list[float]) -> Row:
@@ -294,7 +294,7 @@ def delivery(bench: Bench) -> Iterator[Row]:
     size = sum(path.stat().st_size for path in (root / "bogofilter").iterdir()) / 1e6 / thousands
     for what, files in (("", [database]), (" with the memory", [database, Path(f"{database}.memory")])):
         ours = sum(path.stat().st_size for path in files) / 1e6 / thousands
-        yield Row(f"megabytes for 1,000 messages{what}", size, ours, None, "", None, "megabytes")
+        yield Row(f"megabytes for 1,000 messages{what}", size, ours, None, "", None, "MB")
 
 
 SECTIONS = {"spamassassin": spamassassin, "trials": trials, "delivery": delivery}

@@ -249,6 +249,11 @@ void bind_counting(nb::module_& m) {
         require(1 <= bits && bits <= 30, "bits are out of range");
         return tb::hashed({token.c_str(), token.size()}) >> (64 - bits);
     }, "token"_a, "bits"_a);
+    m.def("with_rare_words", [](const Vector<std::uint8_t>& text, const Starts& start, const Vector<bool>& rare, const OutVector<bool>& found) {
+        const auto words = words_of(text, start);
+        require(rows(rare) == words.size && rows(found) == words.size, "one flag for each word");
+        tb::with_rare_words(words, rare.data(), found.data());
+    }, "text"_a.noconvert(), "start"_a.noconvert(), "rare"_a.noconvert(), "found"_a.noconvert(), Release());
     m.def("words_in", [](const Vector<std::uint8_t>& text, const Starts& start, const Vector<std::uint8_t>& other_text, const Starts& other_start, const OutVector<std::int32_t>& places) {
         const auto words = words_of(text, start);
         require(rows(places) == words.size, "one place for each word");

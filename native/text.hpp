@@ -78,6 +78,13 @@ class StringList {
         }
     }
 
+    bool has(std::string_view text) const {
+        const std::uint64_t hash = hashed(text);
+        std::size_t slot = hash & mask_;
+        while (slots_[slot].place >= 0 && !(slots_[slot].hash == hash && strings[static_cast<std::size_t>(slots_[slot].place)] == text)) slot = (slot + 1) & mask_;
+        return slots_[slot].place >= 0;
+    }
+
   private:
     struct Slot { std::uint64_t hash = 0; std::int32_t place = -1; };
     std::vector<Slot> slots_ = std::vector<Slot>(256);

@@ -149,6 +149,20 @@ struct Sorted {
     }
 };
 
+// Which tokens are of several words, one of which is rare: it says everything that they do. They are rare then, too.
+inline void with_rare_words(const Sorted& words, const bool* rare, bool* found) {
+    StringList singles;
+    for (std::int64_t i = 0; i < words.size; ++i)
+        if (rare[i] && words[i].find(' ') == std::string_view::npos) singles.place(words[i]);
+    for (std::int64_t i = 0; i < words.size; ++i) {
+        found[i] = false;
+        std::string_view rest = words[i];
+        if (!rare[i] || rest.find(' ') == std::string_view::npos) continue;
+        for (std::size_t end = 0; !found[i] && end != std::string_view::npos; rest.remove_prefix(end == std::string_view::npos ? 0 : end + 1))
+            end = rest.find(' '), found[i] = singles.has(rest.substr(0, end));
+    }
+}
+
 // Where each word of one sorted list is in another; -1 where it is not.
 inline void places_in(const Sorted& words, const Sorted& among, std::int32_t* places) {
     std::int64_t j = 0;

@@ -317,3 +317,9 @@ def test_the_vocabulary_and_counts_of_count_vectorizer_on_20_newsgroups() -> Non
         assert np.array_equal(x.summed().column, expected.indices)
         assert np.array_equal(x.summed().data, expected.data)
         assert np.array_equal(x.start, expected.indptr)
+
+
+def test_tokens_of_several_words_one_of_which_is_rare():
+    words = Vocabulary.of(["a", "a b", "a b c", "b", "b a", "c", "c b", "d"])
+    rare = np.array([word in {"c", "a b c", "c b", "b a"} for word in words])
+    assert [word for word, found in zip(words, words.with_rare_words(rare), strict=True) if found] == ["a b c", "c b"]

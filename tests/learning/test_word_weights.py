@@ -61,7 +61,7 @@ def word_rows(family, n: int = 12) -> tuple[WordRows, Csr, Labels]:
     counts = WordCounts(texts, count, total, x.n_columns, none, family.alpha, family.by_rivals)
     rest = np.tile(np.log([0.2, 0.3, 0.5]), (n, 1))
     words = np.arange(x.n_columns)
-    return WordRows(counts, np.ones(len(words), dtype=bool), words, 1.3, rest, 0.7, True), x, labels
+    return WordRows(counts, np.ones(len(words), dtype=bool), words, None, 1.3, rest, 0.7, True), x, labels
 
 
 @pytest.mark.parametrize("family", [Multinomial(0.3), Complement(0.3)], ids=lambda f: f.name)
@@ -161,6 +161,17 @@ def test_a_word_that_no_other_text_has_keeps_the_weight_of_the_text():
     model = TextNB(weights="words").fit([texts[0] + " zebra", *texts[1:]], y)
     given = model.weights_.words["text"].among(model.vocabulary_, model.weights_.columns["text"])
     assert given[model.vocabulary_.place("zebra")] == model.weights_.columns["text"]
+
+
+def test_pairs_of_a_word_that_one_text_has_weigh_nothing():
+    texts, y = reviews(60)
+    texts[0] = "film zebra plot"
+    model = TextNB(weights="words").fit(texts, y)
+    usual, given = model.weights_.columns["text"], model.weights_.words["text"]
+    weight = dict(zip(model.vocabulary_, given.among(model.vocabulary_, usual).tolist(), strict=True))
+    assert (weight["film zebra"], weight["zebra plot"], weight["zebra"]) == (0.0, 0.0, usual)
+    alone, paired = (model.predict_log_proba([text]) for text in ("zebra film", "film zebra"))
+    np.testing.assert_allclose(alone, paired, atol=1e-9)
 
 
 def test_words_predict_better_with_weights_of_their_own():

@@ -122,6 +122,11 @@ class Tokens:
         return self.min_count > 1 or self.max_features is not None
 
     @property
+    def has_pairs(self) -> bool:
+        """Whether words are also counted together, with a blank between them."""
+        return self.ngrams[1] > 1 and self.words != "lines"
+
+    @property
     def counted(self) -> Tokens:
         """What is counted, however counts weigh afterwards."""
         return replace(self, damped=False, scaled=False) if self.damped or self.scaled else self
@@ -260,6 +265,12 @@ class Vocabulary(Sequence[str]):
         places = np.empty(len(self), dtype=np.int32)
         _native.words_in(self.text, self.start, larger.text, larger.start, places)
         return places
+
+    def with_rare_words(self, rare: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which tokens (V,) are rare and of several words, one of which is rare itself."""
+        found = np.empty(len(self), dtype=bool)
+        _native.with_rare_words(self.text, self.start, rare, found)
+        return found
 
     def unite(self, other: Vocabulary) -> Vocabulary:
         """The words of both; one that has them all stays as it is."""

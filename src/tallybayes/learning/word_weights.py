@@ -68,7 +68,7 @@ class Way:
 
 
 WAYS = (Way(3.0, 1.0), Way(1.0, 0.5), Way(1.0, 1.0), Way(0.3, 0.5), Way(0.3, 1.0))
-OF_STEPS = (Way(1.0, 0.2, 10),)
+OF_STEPS = (Way(1.0, 0.2, 20),)
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ class WordRows:
     counts: WordCounts
     learned: NDArray[np.bool_]  # (V,) which words are to have weights of their own
     words: NDArray[np.intp]  # (V,) which word of the model each is
+    once: NDArray[np.bool_] | None  # of all words of the model, those in a single document; None where that is unknown
     text: float  # the weight of the text as a whole
     rest: Array  # (n, K) log prior or, beside other columns, the scores of all columns, the words among them
     prior: float  # the weight of the rest
@@ -255,12 +256,19 @@ def _with_weights(model: Model, block: str, rows: WordRows, choice: Choice, time
     usual, levels = choice.text * rows.text, text.levels
     known, weights = np.full(model.words.summary(block).count.shape[1], usual), np.full(text.n_cells, usual)
     known[rows.words] = usual * times
-    weights[model.words.known.get(block, slice(None))] = known
+    places = model.words.known.get(block, slice(None))
+    weights[places] = known
+    n_learned = int((np.abs(weights - usual) > USUAL * usual).sum())
     if isinstance(levels, Vocabulary):
+        assert text.tokens is not None
+        if rows.once is not None and text.tokens.has_pairs:
+            once = np.zeros(len(levels), dtype=bool)
+            once[places] = rows.once
+            weights[levels.with_rare_words(once)] = 0.0  # a rare word counts once, not once more for each pair
         changed = np.abs(weights - usual) > USUAL * usual
         levels, weights = levels.select(changed), weights[changed]
     assert isinstance(levels, (Vocabulary, range))
-    note = f"weights of {plural(len(weights), 'word')} of {text.name!r}, from {plural(len(rows.rest), 'row')}"
+    note = f"weights of {plural(n_learned, 'word')} of {text.name!r}, from {plural(len(rows.rest), 'row')}"
     prior = choice.prior if rows.is_alone else given.prior
     words = {**given.words, text.name: WordWeights(levels, weights)}
     settings = replace(
@@ -306,4 +314,5 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     rest = np.tile(log_prior, (batch.n_rows, 1)) if scores is None else np.ascontiguousarray(scores)
     prior = given.prior if scores is None else 1.0
     learned = documents[kept] >= LEAST_DOCUMENTS
-    return WordRows(counts, learned, kept, given.columns[model.texts[block].name], rest, prior, scores is None)
+    once = None if is_sample or batch.n_rows >= LEARNED_ROWS else documents == 1
+    return WordRows(counts, learned, kept, once, given.columns[model.texts[block].name], rest, prior, scores is None)
