@@ -20,6 +20,7 @@ from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import CellError, DataError, RowError, bad_number, row_number
 
 SLICE = 1 << 16  # cells converted at a time
+KEPT_BYTES = 32 << 20  # of an array from which on its pages go back to the system when it is dropped
 
 LEAST_VARIANCE = 1e-200  # what a constant column gets where nothing varies: other values are unlikely, not impossible
 
@@ -159,6 +160,15 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
     return own
 
 
+def _cleared(n_columns: int, n_classes: int) -> Array:
+    """A table of zeros. Fresh pages cost more than clearing used ones, which only small tables get."""
+    if n_columns * n_classes * 8 > KEPT_BYTES:
+        return np.zeros((n_columns, n_classes))
+    count = np.empty((n_columns, n_classes))
+    count.fill(0.0)
+    return count
+
+
 def event_sums(
     x: NDArray[Any] | Csr, labels: Labels, n_classes: int, threshold: float | None, missing: bool = True
 ) -> tuple[Array, Array]:
@@ -169,8 +179,7 @@ def event_sums(
     """
     binary, at = threshold is not None, threshold or 0.0
     if isinstance(x, Csr):
-        count = np.empty((x.n_columns, n_classes))
-        count.fill(0.0)  # not np.zeros: fresh pages cost more than clearing ones that were used before
+        count = _cleared(x.n_columns, n_classes)
         if labels.codes is None:
             bad = _native.csr_sums_soft(x.data, x.column, x.start, labels.weight, binary, at, count)
         else:
