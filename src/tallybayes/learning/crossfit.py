@@ -21,7 +21,7 @@ from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Block, Tally
+from tallybayes.core.tally import Block, Tally, count
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
@@ -31,7 +31,7 @@ from tallybayes.learning.corrections import STRENGTHS, Cells, Regression, best_s
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
-from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
+from tallybayes.learning.ladder import Ladder, climbed, evidence_of, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.remembered import RememberedBatch
 from tallybayes.learning.screening import joining_words
@@ -50,6 +50,7 @@ class _Folds:
 
     batch: TableBatch
     fold: NDArray[np.intp]
+    rows: Sequence[TableBatch]  # of each fold, all of them
     ladders: Sequence[Ladder]
     n_jobs: int | None
 
@@ -72,7 +73,8 @@ class _Folds:
             ladders.append(ladder)
             options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
         judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
-        return cls(batch.take(judged), fold[judged], ladders, options.n_jobs)
+        rows = [batch.take(np.flatnonzero(fold == number)) for number in range(n_folds)]
+        return cls(batch.take(judged), fold[judged], rows, ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -100,13 +102,27 @@ class _Folds:
 
     def prior(self) -> Array:
         """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
-        logs = []
-        for number, ladder in enumerate(self.ladders):
-            weight = ladder.read.model.tally.class_weight
-            least = 0.5 * float(weight[weight > 0].min(initial=1.0)) if weight.any() else 1.0
-            prior = np.maximum(ladder.read.model.log_prior, np.log(least / max(float(weight.sum()), least)))
-            logs.append(np.broadcast_to(prior, (int((self.fold == number).sum()), len(prior))))
-        return self.gathered(logs)
+        logs = [_log_prior(ladder.read.model) for ladder in self.ladders]
+        return np.stack(logs)[self.fold]
+
+    def without(self, number: int, stack: Stack, shrinkage: float | None) -> Array:
+        """Scores (n, K) that know nothing of a fold: those of the others by what was counted without it, too."""
+        scores = stack.scores.copy()
+        for other, ladder in enumerate(self.ladders):
+            if other != number:
+                model = _collapsed(ladder, stack.by_fold[number], shrinkage)
+                own = replace(self.rows[number], schema=model.schema, places=model.tally.places)
+                fewer = replace(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
+                evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
+                scores[self.fold == other] = _log_prior(fewer) + evidence
+        return scores
+
+
+def _log_prior(model: Model) -> Array:
+    """Log prior (K,); a class that no row has is as likely as half a row."""
+    weight = model.tally.class_weight
+    least = 0.5 * float(weight[weight > 0].min(initial=1.0)) if weight.any() else 1.0
+    return np.maximum(model.log_prior, np.log(least / max(float(weight.sum()), least)))
 
 
 def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None] | None:
@@ -142,7 +158,7 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     start = np.array([0.0, 0.0, 1.0])
     evidence = [np.nan_to_num(each, neginf=-1e6, posinf=1e6) for each in folds.evidence()]
     if options.weights != "auto":
-        return Stack(start, prior + evidence[2]), None
+        return Stack(start, prior + evidence[2], np.stack([start] * len(folds.ladders))), None
     readings = Readings.of(evidence, prior, labels, folds.fold)
     plain = readings.stacked(start)
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
@@ -225,19 +241,26 @@ def _corrected(
     if None in cells.values() and not all(pairs):
         return model, stack.scores
 
-    def regression(number: int) -> Regression:
-        return Regression(
-            _joined(cells[ladders[number].informative], pairs[number], folds.batch), stack.scores, labels
-        ).bounded()
+    bases = [stack.scores] * len(ladders)
 
-    scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
+    def regression(number: int) -> Regression:
+        found = _joined(cells[ladders[number].informative], pairs[number], folds.batch)
+        return Regression(found, bases[number], labels).bounded()
+
+    args = folds.fold, stack.scores, labels, options.n_jobs
+    scores, strength = best_strength(regression, *args)
     if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
+        return model, stack.scores
+    # That was a first look, and a modest one: the other folds are scored by what was counted with this one.
+    bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
+    scores, strength = best_strength(regression, *args, STRENGTHS[STRENGTHS.index(strength) :])
+    if strength is None:
         return model, stack.scores
     more = _interactions(folds, whole, pairs, regression, options) if strength <= MILD else []
     if more and more[-1]:
         before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
         near = STRENGTHS[max(STRENGTHS.index(strength) - 1, 0) :]
-        others, other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, near)
+        others, other = best_strength(regression, *args, near)
         if other is not None and is_better(losses(scores, labels), losses(others, labels), labels.weight):
             scores, strength, whole = others, other, whole.with_corrected(more[-1], batch, options.n_jobs)
             model = _collapsed(whole, stack.weights, shrinkage)
