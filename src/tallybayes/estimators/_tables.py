@@ -155,10 +155,14 @@ class TableNB(Fitted):
     ) -> TableBatch:
         """A table of known columns with its labels; in learning new levels are taken in."""
         check_size(table, self, len(labels))
+        weights = row_weights(weight, table.n_rows)
+        rows = np.flatnonzero(weights)
+        if learning and 0 < len(rows) < table.n_rows:  # a row of weight zero brings no level and no class
+            table, labels, weights = table.take(rows), labels[rows], weights[rows]
         table = self._matched(table)
         columns = grown(self.schema_.columns, table, self.n_jobs) if learning else tuple(self.schema_.columns)
         found, codes = Target.coded(labels, classes)
-        encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
+        encoded = Labels.hard(codes, weights)
         schema = Schema(columns, tuple(found.tolist()))
         batch = TableBatch(schema, table, self.tally_.places, encoded)
         return batch if learning else with_warnings(batch)
