@@ -25,6 +25,7 @@ from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import TableBatch
+from tallybayes.data.targets import name_of
 from tallybayes.errors import DataError, SettingError
 from tallybayes.estimators._checks import (
     Target,
@@ -132,12 +133,13 @@ class TableNB(Fitted):
         """The table without its labels, the labels, and the column that held them."""
         if y is None and "model_" in vars(self):  # a fitted one knows which column it was
             y = self.model_.provenance.target
-        return (*split_target(X, y), y) if isinstance(y, str) else (X, y, None)
+        return (*split_target(X, y), y) if isinstance(y, str) else (X, y, name_of(y))
 
     def _table_source(self, X: Any, target: Target, weight: Any, name: str | None) -> TableSource:
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         check_size(table, self, len(labels))
+        name = None if name in table.columns else name  # which then is a column like the others
         return TableSource.of(table, target, weight, name, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------ reading rows
