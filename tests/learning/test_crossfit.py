@@ -8,6 +8,7 @@ from tallybayes import NaiveBayes, datasets, learn, rows
 from tallybayes.learning.evidence import HeldOut
 from tallybayes.learning.ladder import Ladder
 from tallybayes.learning.options import PAIRS_A_COLUMN, Options
+from tallybayes.learning.remembered import RememberedBatch
 
 
 def noise(n, d, seed):
@@ -154,3 +155,9 @@ def test_what_weights_were_learned_from_is_freed() -> None:
     left = ladder.judged().rows
     assert left.n_terms == 2
     assert left.terms.base is None  # a view would keep all of it
+
+
+def test_all_rows_of_a_remembered_table_are_not_kept_twice() -> None:
+    batch = RememberedBatch.of(rows(learn(datasets.tennis(), "play"), datasets.tennis()))
+    assert batch.take(np.arange(batch.n_rows)) is batch
+    assert batch.take(np.arange(batch.n_rows)[::-1]) is not batch
