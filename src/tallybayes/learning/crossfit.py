@@ -117,6 +117,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
+        whole = None if whole is None else whole.judged()
         folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
         if folds is None or whole is None:
             return None
