@@ -367,6 +367,15 @@ def test_whatever_is_changed_is_found(ledger, sql, message):
         assert message == ""
 
 
+def test_verifying_says_how_far_it_is(ledger):
+    ledger.add(DAY, period="2026-01-01", key="a")
+    ledger.compact()
+    told = []
+    assert ledger.verify(progress=lambda name, share: told.append((name, share))).is_sound
+    assert [name.split()[0] for name, _ in told] == ["reading", "checking", "checking", "summing"]
+    assert [share for _, share in told] == [None, None, 1.0, 1.0]
+
+
 def test_an_old_receipt_shows_that_nothing_before_it_was_changed(ledger):
     receipt = ledger.add(DAY, period="2026-01-01", key="a")
     ledger.add(DAY, period="2026-01-02", key="b")
