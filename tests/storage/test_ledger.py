@@ -559,6 +559,8 @@ def test_the_command_line(plan, tmp_path, capsys, monkeypatch):
     assert "out.tally" in run("model x.ledger --half-life auto -o out.tally")
     assert "forgotten: 1 row in 1 batch" in run("forget x.ledger s")
     assert "forgotten already" in run("forget x.ledger s", 1)
+    assert "(--batch-id …)" in run("add x.ledger rows.csv --period-column day --key-column site", 1)
+    assert "with ledger create --windows auto" in run("model x.ledger --window auto -o out.tally", 1)
     assert "sound" in run("verify x.ledger --receipt receipt.json")
     assert "NOT SOUND" in run("verify x.ledger --receipt " + "0" * 64, 1)
     shown = json.loads(run("show x.ledger --keys --entries 2 --json"))
