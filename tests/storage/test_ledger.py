@@ -367,6 +367,15 @@ def test_whatever_is_changed_is_found(ledger, sql, message):
         assert message == ""
 
 
+def test_verifying_says_how_far_it_is(ledger):
+    ledger.add(DAY, period="2026-01-01", key="a")
+    ledger.compact()
+    told = []
+    assert ledger.verify(progress=lambda name, share: told.append((name, share))).is_sound
+    assert [name.split()[0] for name, _ in told] == ["reading", "checking", "checking", "summing"]
+    assert [share for _, share in told] == [None, None, 1.0, 1.0]
+
+
 def test_an_old_receipt_shows_that_nothing_before_it_was_changed(ledger):
     receipt = ledger.add(DAY, period="2026-01-01", key="a")
     ledger.add(DAY, period="2026-01-02", key="b")
@@ -550,6 +559,8 @@ def test_the_command_line(plan, tmp_path, capsys, monkeypatch):
     assert "out.tally" in run("model x.ledger --half-life auto -o out.tally")
     assert "forgotten: 1 row in 1 batch" in run("forget x.ledger s")
     assert "forgotten already" in run("forget x.ledger s", 1)
+    assert "(--batch-id …)" in run("add x.ledger rows.csv --period-column day --key-column site", 1)
+    assert "with ledger create --windows auto" in run("model x.ledger --window auto -o out.tally", 1)
     assert "sound" in run("verify x.ledger --receipt receipt.json")
     assert "NOT SOUND" in run("verify x.ledger --receipt " + "0" * 64, 1)
     shown = json.loads(run("show x.ledger --keys --entries 2 --json"))

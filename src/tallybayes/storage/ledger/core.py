@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,14 +55,15 @@ class Core:
 
     def keys(self) -> dict[str, int]:
         """The number of each key."""
-        return dict(self.store.rows("SELECT name, id FROM key WHERE id < ? ORDER BY id", (MOST_KEYS,)))
+        found = dict(self.store.rows("SELECT name, id FROM key ORDER BY id"))
+        if found and not 0 < min(found.values()) <= max(found.values()) < MOST_KEYS:
+            raise ModelFileError(f"{self.store.path} has a key of a number that no key has")
+        return found
 
-    def gathered(self, window: Window) -> Gathered:
-        """The cells of a window."""
-        known = np.array([number for (number,) in self.store.rows("SELECT id FROM key")], dtype=np.int64)
-        if known.max(initial=0) >= MOST_KEYS:
-            raise ModelFileError(f"{self.store.path} has a key of a number that is too large")
-        return Sums(self.store, self.state.mate).gather(window, int(self.store.meta("folded")), known)
+    def gathered(self, window: Window, known: Iterable[int] = ()) -> Gathered:
+        """The cells of a window; of some keys only if the numbers of all are given."""
+        numbers = np.fromiter(known, dtype=np.int64)
+        return Sums(self.store, self.state.mate).gather(window, int(self.store.meta("folded")), numbers)
 
     def add(self, pending: Sequence[Pending], groups: Sequence[Counted] | None = None) -> list[LedgerReceipt]:
         """Add batches, all or none of them."""
@@ -122,7 +123,8 @@ class Core:
         first, last = periods(self.calendar, since, until)
         with self.store.transaction():
             self.refresh()
-            bound, mask = entry_bound(self.store, as_of), key_mask(self.store, self.keys(), keys, without)
+            bound, known = entry_bound(self.store, as_of), {} if keys is None and without is None else self.keys()
+            mask = key_mask(self.store, known, keys, without)
             half = self._length(half_life, "half_life", last, bound)
             length = self._length(window, "window", last, bound)
             newest = last
@@ -130,7 +132,7 @@ class Core:
                 newest = self._newest(first, last, mask, bound)
             if length != math.inf:
                 first = max(first, newest - math.ceil(length) + 1)
-            gathered = self.gathered(Window(first, last, mask, bound, half != math.inf))
+            gathered = self.gathered(Window(first, last, mask, bound, half != math.inf), known.values())
         if not len(gathered.cells.cell):
             raise LedgerError("the slice has no rows: no batch was added for these periods and keys")
         factor = None
