@@ -27,7 +27,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
-from tallybayes.learning.corrections import STRENGTHS, Cells, Regression, best_strength
+from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
@@ -54,7 +54,7 @@ class _Folds:
     n_jobs: int | None
 
     @classmethod
-    def dealt(cls, batch: TableBatch, base: Settings, options: Options, pull: float) -> _Folds | None:
+    def dealt(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
         assert batch.labels is not None
         is_large = batch.n_rows > MANY or len(batch.schema.columns) > WIDE
         n_folds = FEWEST_FOLDS if is_large else MOST_FOLDS
@@ -62,7 +62,7 @@ class _Folds:
         alone = replace(options, n_jobs=1, progress=None)
 
         def learned(number: int) -> Ladder | None:
-            ladder = climbed(with_own_edges(batch.take(np.flatnonzero(fold != number))), base, alone, pull)
+            ladder = climbed(with_own_edges(batch.take(np.flatnonzero(fold != number))), base, alone, whole)
             return None if ladder is None else ladder.judged()
 
         ladders: list[Ladder] = []
@@ -117,7 +117,8 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
-        folds = None if whole is None else _Folds.dealt(batch, learned, options, whole.pull)
+        whole = None if whole is None else whole.judged()
+        folds = None if whole is None else _Folds.dealt(batch, learned, options, whole)
         if folds is None or whole is None:
             return None
         prior = folds.prior()
@@ -230,23 +231,28 @@ def _corrected(
             _joined(cells[ladders[number].informative], pairs[number], folds.batch), stack.scores, labels
         ).bounded()
 
-    scores, strength = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs)
-    if strength is None or not is_better(losses(stack.scores, labels), losses(scores, labels), labels.weight):
+    args = folds.fold, stack.scores, labels, options.n_jobs
+    path = best_strength(regression, *args)
+    if path.strength is None or not is_better(losses(stack.scores, labels), losses(path.scores, labels), labels.weight):
         return model, stack.scores
-    more = _interactions(folds, whole, pairs, regression, options) if strength <= MILD else []
-    if more and more[-1]:
+    more = _interactions(folds, whole, pairs, regression, path, options)
+    if more[-1]:
         before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
-        near = STRENGTHS[max(STRENGTHS.index(strength) - 1, 0) :]
-        others, other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, near)
-        if other is not None and is_better(losses(scores, labels), losses(others, labels), labels.weight):
-            scores, strength, whole = others, other, whole.with_corrected(more[-1], batch, options.n_jobs)
+        weaker = STRENGTHS[max(STRENGTHS.index(path.strength) - 1, 0) :]
+        other = best_strength(regression, *args, weaker, path)
+        gained = other.strength is not None and is_better(
+            losses(path.scores, labels), losses(other.scores, labels), labels.weight
+        )
+        if gained:
+            path, whole = other, whole.with_corrected(more[-1], batch, options.n_jobs)
             model = _collapsed(whole, stack.weights, shrinkage)
         else:
             pairs = before
+    assert path.strength is not None
     last = regression(-1)
-    offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(strength)))
+    offsets = offsets_of(model, last.cells, last.cells.tables(last.fitted(path.strength)))
     noted = model.provenance.noted("corrections learned")
-    return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), scores
+    return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
 
 
 def _interactions(
@@ -254,18 +260,22 @@ def _interactions(
     whole: Ladder,
     pairs: Sequence[Sequence[Column]],
     regression: Callable[[int], Regression],
+    path: Path,
     options: Options,
 ) -> list[list[Column]]:
     """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
     most = options.pairs_for(len(whole.names))
-    if options.given_pairs is not None or most <= len(pairs[-1]):  # there is no room for more
+    is_full = options.given_pairs is not None or most <= len(pairs[-1])  # there is no room for more
+    if is_full or path.strength is None or path.strength > MILD:
         return [[] for _ in pairs]
     words = joining_words(whole.read.model.schema.names)
     found = []
     for number, ladder in enumerate((*folds.ladders, whole)):
         rows = regression(number).without(folds.fold == number)
         parts = [part for part in ladder.parts if not options.is_table(part.name)]
-        scores, asked = rows.scores(rows.fitted(MILD)), most - len(pairs[number])
+        coefficients = path.near(MILD, number)
+        scores = rows.scores(rows.fitted(MILD) if coefficients is None else coefficients)
+        asked = most - len(pairs[number])
         found.append(interacting(parts, pairs[number], folds.batch, scores, rows.labels, asked, words, options.n_jobs))
     return found
 
