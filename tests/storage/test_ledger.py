@@ -148,7 +148,7 @@ def test_slices_by_time(ledger):
     first = ledger.receipts()[0]
     assert weight(as_of=first) == weight(as_of=first.number) == 1
     assert weight(as_of=dt.datetime.now(dt.UTC) + dt.timedelta(1)) == 3
-    assert weight(as_of="2999-01-01") == 3
+    assert weight(as_of="2999-01-01") == weight(as_of=10**30) == 3
     with pytest.raises(errors.LedgerError, match="no rows"):
         ledger.model(as_of="2020-01-01")
 
@@ -199,6 +199,8 @@ def test_half_life_and_window_are_chosen_by_past_loss(plan, tmp_path):
         (lambda it: it.add({name: [] for name in DAY}, period="2026-01-01"), errors.DataError, "no rows to add"),
         (lambda it: it.add({**DAY, "size": [1.0, np.inf]}, period="2026-01-01"), errors.DataError, "infinite"),
         (lambda it: it.add({**DAY, "label": ["yes", None]}, period="2026-01-01"), errors.DataError, "no label"),
+        (lambda it: it.add(DAY, period="2026-01-01", weight=[1e300, 1.0]), errors.DataError, "weigh 1e.300"),
+        (lambda it: it.model(as_of=-(10**30)), errors.LedgerError, "no rows"),
         (lambda it: it.model(keys="nort"), errors.UnknownKeyError, "did you mean 'north'"),
         (lambda it: it.model(keys="x*"), errors.UnknownKeyError, "matches"),
         (lambda it: it.model(without=["south"]), errors.UnknownKeyError, "no key 'south'"),

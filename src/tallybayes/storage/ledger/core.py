@@ -12,8 +12,9 @@ import numpy as np
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import warn_of_twins
 from tallybayes.core.model import Model
+from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tally import Tally
-from tallybayes.errors import LedgerError, ModelFileError, SchemaError
+from tallybayes.errors import DataError, LedgerError, ModelFileError, SchemaError
 from tallybayes.storage import from_bytes
 from tallybayes.storage.ledger.cells import ROWS, address, tally_of, used_names
 from tallybayes.storage.ledger.chain import Entry, LedgerReceipt, digest_of, moment
@@ -31,6 +32,7 @@ FOLD = 4096  # batches that are not in the sums yet
 SHARE = 16  # … or this part of all batches, where that is more
 MOST_KEYS = 1 << 31
 LEAST = 1e-100  # a row that counts less is no row
+MOST = MOST_WEIGHT / 1e10  # that a class of one batch weighs, so that a model of all batches can be read
 
 
 class Core:
@@ -70,6 +72,10 @@ class Core:
         found = list(counted(self.plan, pending)) if groups is None else list(groups)
         for group in found:
             warn_of_twins(self.plan.schema.classes, group.classes)
+            if (most := group.tally.class_weight.max(initial=0.0)) > MOST:
+                raise DataError(
+                    f"the rows of a batch weigh {most:g}, and {MOST:g} is the most that adds up; rescale them"
+                )
         if self.trials:
             found = [replace(group, losses=self._losses(group)) for group in found]
         try:
