@@ -23,6 +23,7 @@ SLICES = {
     "without": {"without": ["south/2"], "since": 9},
     "half-life": {"half_life": 13, "until": 90},
     "half-life of keys": {"half_life": 7.5, "keys": ["north/1", "south/1"]},
+    "half-life without": {"half_life": 9, "without": ["south/2"], "since": 20, "until": 110},
     "last": {"window": 20},
 }
 
@@ -43,8 +44,8 @@ def folding(request, monkeypatch):
     """Whether batches are read from the contents, from the sums, or from both."""
     monkeypatch.setattr(core, "FOLD", {"contents": 10**9, "sums": 0, "both": 35}[request.param])
     monkeypatch.setattr(core, "SHARE", 10**9)
-    if request.param == "sums":  # as of many keys
-        monkeypatch.setattr(sums, "FEW", 0)
+    if request.param != "contents":  # as of many keys, and all but one are all but few
+        monkeypatch.setattr(sums, "FEW", {"sums": 0, "both": 1}[request.param])
 
 
 def batches(seed=0, n=60, last=130):
