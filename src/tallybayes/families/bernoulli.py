@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels, pages
+from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import Family, by_slices, left_of, per_column, pseudocounts, weighted_logs
 from tallybayes.core.schema import Column, Kind
@@ -108,7 +108,7 @@ class Bernoulli(Family):
         n_classes, d = summary.count.shape
         alpha = per_column(self.alpha, d)[:, None]
         weight = np.broadcast_to(summary.weight.T, (d, n_classes))
-        slope, offset = pages.zeros((2, d, n_classes))
+        slope, offset = np.empty((2, d, n_classes))
 
         def work(columns: slice) -> None:
             yes, no = _log_chances(summary.count.T[columns], weight[columns], alpha[columns])

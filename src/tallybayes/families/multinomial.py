@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core import kernels, pages
+from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import (
     MOST_DRAWN,
@@ -264,7 +264,7 @@ def log_shares(
     total = (total.sum() - total if of_others else total) + alpha.sum()
     nothing = total <= 0.0
     log_total = np.log(np.where(nothing, 1.0, total))
-    shares = pages.zeros(count.shape)
+    shares = np.empty(count.shape)
 
     def work(words: slice) -> None:
         part = shares[words]
