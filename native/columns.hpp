@@ -51,6 +51,8 @@ struct Alike {
     Index n_cells, n_sizes;
 };
 
+constexpr Index kMixed = -2;  // in place of the first row of a key: its rows have several values
+
 // Rows of one column, those that are alike only once.
 struct RowsOfColumn {
     std::vector<double> value, weight, times;
@@ -61,8 +63,8 @@ struct RowsOfColumn {
     Index size() const { return static_cast<Index>(value.size()); }
 };
 
-// Gathers a column. In the order of the keys where rows are alike, whatever the order of the rows; false if two rows of
-// one cell differ in value, so that none can be taken for another.
+// Gathers a column: first the rows that are alike, in the order of their keys, then those of cells that hold several
+// values. False where there are no cells, or more keys than they would save.
 template <class T>
 TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Index n_classes, const Alike& alike, RowsOfColumn& rows) {
     const Index n_keys = (alike.n_cells + 1) * n_classes * alike.n_sizes;
@@ -75,16 +77,21 @@ TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Ind
     for (Index i = 0; i < x.n; ++i) {
         Index& first = rows.first[key_of(i)];
         if (first == kNone) first = i;
+        if (first == kMixed) continue;
         const double v = static_cast<double>(x.at(i, j)), u = static_cast<double>(x.at(first, j));
-        if (v != u && (v == v || u == u)) return false;
+        if (v != u && (v == v || u == u)) first = kMixed;
     }
     for (Index& first : rows.first) {
-        if (first == kNone) continue;
+        if (first < 0) continue;
         rows.add(static_cast<double>(x.at(first, j)), labels.codes[first], labels.weight[first]);
         rows.times.back() = 0.0;
         first = rows.size() - 1;
     }
-    for (Index i = 0; i < x.n; ++i) rows.times[static_cast<std::size_t>(rows.first[key_of(i)])] += labels.weight[i];
+    for (Index i = 0; i < x.n; ++i) {
+        const Index first = rows.first[key_of(i)];
+        if (first == kMixed) rows.add(static_cast<double>(x.at(i, j)), labels.codes[i], labels.weight[i]);
+        else rows.times[static_cast<std::size_t>(first)] += labels.weight[i];
+    }
     return true;
 }
 

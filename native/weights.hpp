@@ -31,7 +31,11 @@ TB_INLINE void against_own(const float* evidence, const std::int32_t* codes, Ind
 
 constexpr Index kBand = 64, kLanes = 8, kSide = 2 * kLanes, kTile = 4;  // rows and columns that a curvature is summed by
 constexpr Index kDense = 512;                        // more terms than that have no matrix of their own
-constexpr double kUnlikely = 1e-6;                   // a class that the curvature does not see
+constexpr double kUnlikely = 1e-3, kMissed = 0.02;   // of a class, and of all such: the curvature does not see them
+constexpr double kNever = 1e-3;                      // times that, and the slope does not see them either
+
+// The probability of a class that is not worth looking at.
+TB_INLINE float unlikely(Index rivals) { return static_cast<float>(std::min(kUnlikely, kMissed / static_cast<double>(rivals))); }
 
 using Side = Lanes<kLanes>;  // as wide as a register; wider ones are taken apart at every use
 
@@ -102,15 +106,16 @@ class Curvature {
     TB_INLINE void add(const Rivals& x, Index i, const float* p, const float* expected) {
         if (x.rivals == 1) {  // of two classes it is p(1 − p)·t tᵀ
             const double both = p[0] * (1.0 - p[0]);
-            if (both > kUnlikely) put(nullptr, x.row(i), static_cast<float>(std::sqrt(x.weight[i] * both)));
+            if (both > unlikely(1)) put(nullptr, x.row(i), static_cast<float>(std::sqrt(x.weight[i] * both)));
             return;
         }
         double own = 1.0;
+        const float least = unlikely(x.rivals);
         for (Index r = 0; r < x.rivals; ++r) {
             own -= p[r];
-            if (p[r] > kUnlikely) put(x.row(i) + r * n_terms_, expected, static_cast<float>(std::sqrt(x.weight[i] * p[r])));
+            if (p[r] > least) put(x.row(i) + r * n_terms_, expected, static_cast<float>(std::sqrt(x.weight[i] * p[r])));
         }
-        if (own > kUnlikely) put(nullptr, expected, static_cast<float>(std::sqrt(x.weight[i] * own)));
+        if (own > least) put(nullptr, expected, static_cast<float>(std::sqrt(x.weight[i] * own)));
     }
 
     // To be called after the last row: the matrix, of which the part right of the diagonal is filled.
@@ -160,6 +165,8 @@ struct Pulled {  // what weights are learned under: the loss plus pull·Σ (w �
     Index fixed;       // so many weights are not changed
     double tolerance;  // nats a row
 };
+
+constexpr double kCoarse = 100.0;  // times the tolerance that a part of the rows is learned to
 
 constexpr int kMostSteps = 30, kMostHalvings = 12;
 constexpr double kNearZero = 1e-3;  // a weight that a step may not count on
@@ -253,12 +260,13 @@ class Newton {
         for (std::size_t t = 0; t < n_; ++t) slope_[t] = 2.0 * pull_ * (at_[t] - how_.centre[t]);
         if (n_terms <= kDense) curvature_.clear();
         float* TB_RESTRICT expected = expected_.data();
+        const float never = static_cast<float>(kNever) * unlikely(x_.rivals);
         for (Index i = 0; i < x_.n; i += stride_) {
             if (x_.weight[i] == 0.0) continue;
             const float* p = p_.data() + i * x_.rivals;
             std::fill(expected, expected + n_terms, 0.0f);
             for (Index r = 0; r < x_.rivals; ++r) {
-                if (p[r] == 0.0f) continue;
+                if (p[r] < never) continue;
                 const float* TB_RESTRICT terms = x_.row(i) + r * n_terms;
                 for (Index t = 0; t < n_terms; ++t) expected[t] += p[r] * terms[t];
             }
@@ -371,7 +379,8 @@ class Newton {
 
 // The weights at (T,) become those of the least loss. Every coarse-th row takes the first steps, where all are many.
 TB_INLINE void learn_weights(const Rivals& x, const Pulled& how, Index coarse, double* at) {
-    if (coarse > 1) Newton(x, how, coarse, at).run();
+    const Pulled roughly{how.centre, how.pull, how.fixed, kCoarse * how.tolerance};
+    if (coarse > 1) Newton(x, roughly, coarse, at).run();
     Newton(x, how, 1, at).run();
 }
 

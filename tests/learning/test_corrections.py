@@ -107,9 +107,9 @@ def test_the_penalty_suits_rows_that_were_not_seen(little: int, monkeypatch: pyt
     told = replace(noise, labels=Labels.hard((codes[:, 0] % 3).astype(np.int32)))
     fold = np.arange(3000) % 5
     answers = [best_strength(lambda _, each=told: each, fold, told.base, told.labels, n) for n in (1, 2)]
-    assert answers[0][1] == answers[1][1] == min(STRENGTHS)
-    np.testing.assert_array_equal(answers[0][0], answers[1][0])
-    assert losses(answers[0][0], told.labels).mean() < 0.01
-    scores, strength = best_strength(lambda _: noise, fold, noise.base, noise.labels, None)
-    assert strength in (None, max(STRENGTHS))
-    np.testing.assert_allclose(scores, 0.0, atol=0.2)
+    assert answers[0].strength == answers[1].strength == min(STRENGTHS)
+    np.testing.assert_array_equal(answers[0].scores, answers[1].scores)
+    assert losses(answers[0].scores, told.labels).mean() < 0.01
+    path = best_strength(lambda _: noise, fold, noise.base, noise.labels, None)
+    assert path.strength in (None, max(STRENGTHS))
+    np.testing.assert_allclose(path.scores, 0.0, atol=0.2)

@@ -29,13 +29,12 @@ def cells_of_columns(
 
     With ``names`` those of these columns alone.
     """
-    every = sorted(p for block in model.tally.blocks.values() for p in block.columns)
-    used = [p for p in every if not options.is_table(model.schema.columns[p].name)]
-    used = [p for p in used if names is None or model.schema.names[p] in names]
+    every, known = sorted(p for block in model.tally.blocks.values() for p in block.columns), model.schema.columns
+    used = [p for p in every if not options.is_table(known[p].name) and (names is None or known[p].name in names)]
     documents = {p for name, b in model.tally.blocks.items() if model.is_document(name) for p in b.columns}
     columns, codes, shapes = [], [], []
     for p in used:
-        column = model.schema.columns[p]
+        column = known[p]
         if p in documents:
             continue
         if column.levels is None:

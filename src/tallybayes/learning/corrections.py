@@ -9,8 +9,8 @@ few dozen of them, and rows × columns × classes read by each are bounded: of m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -126,9 +126,11 @@ class Regression:
         return self if step <= 1 else self.without(np.arange(len(self.base)) % step > 0)
 
     def fitted(self, strength: float, start: Array | None = None) -> Array:
-        """The coefficients (P, K) under a penalty λ."""
+        """The coefficients (P, K) under a penalty λ, from those of the first columns that are near."""
         penalty = strength * self.cells.penalty
-        found = np.zeros((len(penalty), self.base.shape[1])) if start is None else start.copy()
+        found = np.zeros((len(penalty), self.base.shape[1]))
+        if start is not None:
+            found[: len(start)] = start
         little = LITTLE_GAIN if self.work > LITTLE_WORK else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
         fitting.fit_corrections(
@@ -136,18 +138,24 @@ class Regression:
         )
         return found
 
-    def approached(self, strength: float) -> Array:
-        """The same as the folds came to it: by way of stronger penalties, unless there is much to read."""
-        found = None
-        for each in STRENGTHS[: STRENGTHS.index(strength)] if self.work <= LITTLE_WORK else ():
-            found = self.fitted(each, found)
-        return self.fitted(strength, found)
-
     def scores(self, coefficients: Array) -> Array:
         """Scores (n, K) with the corrections."""
         scores = self.base.copy()
         fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
         return scores
+
+
+@dataclass(frozen=True)
+class Path:
+    """Corrections under ever weaker penalties, learned without each fold."""
+
+    scores: Array  # (n, K) of rows with the corrections of the best penalty, learned from the other folds
+    strength: float | None = None  # the best λ; None where there are better none
+    coefficients: Mapping[float, Sequence[Array]] = field(default_factory=dict)  # of the folds that were asked, by λ
+
+    def near(self, strength: float, number: int) -> Array | None:
+        """The coefficients without a fold under a penalty, where it was asked."""
+        return dict(enumerate(self.coefficients.get(strength, ()))).get(number)
 
 
 def best_strength(
@@ -157,11 +165,12 @@ def best_strength(
     labels: Labels,
     n_jobs: int | None,
     strengths: Sequence[float] = STRENGTHS,
-) -> tuple[Array, float | None]:
+    before: Path | None = None,
+) -> Path:
     """The scores of rows with corrections that were learned from the other folds, and the λ that suits them best.
 
     ``regression`` gives the rows as they are read without a fold. Penalties become weaker until the loss rises; where
-    there is much to read only the first two folds are asked.
+    there is much to read only the first two folds are asked. ``before`` are the corrections of the first columns.
     """
     n_folds, parts = int(fold.max()) + 1, [regression(0)]
     threads = threads_for(parts[0].work, n_jobs)
@@ -169,16 +178,21 @@ def best_strength(
     rows = np.flatnonzero(fold < len(parts))
     judged = labels.take(rows)
     least = float(judged.weight @ losses(base[rows], judged))
-    starts: list[Array | None] = [None] * len(parts)
+    near = before.near if before is not None else lambda strength, number: None
+    starts = [near(strengths[0], number) for number in range(len(parts))]
     best, chosen = base, None
+    known: dict[float, list[Array]] = {}
     for strength in strengths:
         work = [
             (part, fold == number, strength, start)
             for number, (part, start) in enumerate(zip(parts, starts, strict=True))
         ]
         scores = base.copy()
-        for number, (start, found) in enumerate(map_each(_unseen, work, threads)):
-            starts[number], scores[fold == number] = start, found
+        known[strength] = []
+        for number, (found, held) in enumerate(map_each(_unseen, work, threads)):
+            known[strength].append(found)
+            scores[fold == number] = held
+        starts = [*known[strength]]
         loss = float(judged.weight @ losses(scores[rows], judged))
         if loss < least:
             least, best, chosen = loss, scores, strength
@@ -189,7 +203,7 @@ def best_strength(
         rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
         for number, (_, scores) in zip(others, rest, strict=True):
             best[fold == number] = scores
-    return best, chosen
+    return Path(best, chosen, known)
 
 
 def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> tuple[Array, Array]:

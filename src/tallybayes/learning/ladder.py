@@ -52,9 +52,15 @@ class Ladder:
     informative: frozenset[str] | None = None  # the columns that may be corrected, where there are too many for all
     corrected: frozenset[str] = frozenset()  # pairs that stay without a weight, for the sake of their corrections
 
+    def weights_of(self, names: Sequence[str]) -> Array:
+        """The weights (2, 1 + M) of the prior and of some columns or pairs, zero for those that it has not."""
+        own = {name: m for m, name in enumerate((*self.names, *(self.pairs.names if self.pairs else ())), 1)}
+        weights = np.concatenate((self.weights, np.zeros((2, 1))), axis=1)
+        return weights[:, [0, *(own.get(name, -1) for name in names)]]
+
     def judged(self) -> Ladder:
         """The same for other rows: without the evidence that its weights were learned from, which is large."""
-        return replace(self, rows=self.rows.take(slice(0, 0)))
+        return replace(self, rows=self.rows.take([]))  # a slice would keep all of it
 
     @cached_property
     def rungs(self) -> tuple[Model, ...]:
@@ -132,10 +138,10 @@ def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, O
     }
 
 
-def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | None = None) -> Ladder | None:
+def climbed(batch: TableBatch, base: Settings, options: Options, like: Ladder | None = None) -> Ladder | None:
     """The readings of some labelled rows; None where evidence is infinite, so that no weights can be learned.
 
-    ``pull`` is how strongly weights are kept near one; it is chosen where none is given.
+    ``like`` are those of more rows: its pull is taken, and its weights are near, so that fewer steps lead to the best.
     """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
@@ -151,9 +157,9 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
         return None
     ones, prior = np.ones(rows.n_terms), read.model.log_prior
     fixed = len(ones) if options.weights is None else None
-    if pull is None:
-        pull = best_pull(rows, ones) if fixed is None else PULL
-    weights = _cleared(learn(rows, ones, pull=pull)) if fixed is None else ones
+    pull = like.pull if like else best_pull(rows, ones) if fixed is None else PULL
+    start = ones if like is None else like.weights_of(names)[0]
+    weights = _cleared(learn(rows, ones, start, pull, is_near=like is not None)) if fixed is None else ones
     pairs, joint = None, rows
     parts: Sequence[Column] = ()
     if options.most_pairs:
@@ -161,7 +167,9 @@ def climbed(batch: TableBatch, base: Settings, options: Options, pull: float | N
     both = np.concatenate((weights, np.zeros(joint.n_terms - len(weights))))
     if pairs is not None:
         centre = np.concatenate((ones, np.zeros(joint.n_terms - len(ones))))
-        both = _cleared(learn(joint, centre, both, pull, fixed))
+        if like is not None and fixed is None:
+            both = like.weights_of([*names, *pairs.names])[1]
+        both = _cleared(learn(joint, centre, both, pull, fixed, is_near=like is not None))
     alone = np.concatenate((weights, np.zeros(len(both) - len(weights))))
     shifts = np.zeros((2, len(names), len(prior)))
     if fixed is None:

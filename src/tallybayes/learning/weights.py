@@ -23,20 +23,28 @@ PULLS = (0.3, 1.0, 3.0, 10.0)  # what is tried where rows are few enough for it 
 FEW = 2_000  # rows
 MANY_SCORES = 200_000  # rows × classes beyond which the usual λ is taken
 LEAST_ROWS = 20
-COARSE = 1_000  # rows that are enough for the first steps
+COARSE = 1_000  # rows that are enough for the first steps; of more than a hundred classes fewer are
 TOLERANCE = 1e-6  # nats a row: less than any noise
 
 
 def learn(
-    rows: HeldOut, centre: Array, start: Array | None = None, pull: float = PULL, fixed: int | None = None
+    rows: HeldOut,
+    centre: Array,
+    start: Array | None = None,
+    pull: float = PULL,
+    fixed: int | None = None,
+    *,
+    is_near: bool = False,
 ) -> Array:
     """Return the weights (1 + P,) that predict the labels best, the prior's first; the first ``fixed`` are not changed.
 
     Projected Newton steps: weights that are at zero and would fall stay there, the others take the step that the slope
-    and the curvature suggest, shortened until the loss falls. Of many rows a part takes the first steps by itself.
+    and the curvature suggest, shortened until the loss falls. Of many rows a part takes the first steps by itself,
+    unless the start is near.
     """
     weights = np.array(centre if start is None else start, dtype=np.float64)
-    coarse = max(1, len(rows.codes) // max(COARSE, 10 * len(weights)))
+    enough = max(COARSE // max(1, rows.terms.shape[1] // 100), 100, 10 * len(weights))
+    coarse = 1 if is_near else max(1, len(rows.codes) // enough)
     args = (weights, pull, fixed or 0, coarse, TOLERANCE)
     fitting.learn_weights(rows.terms, rows.weight, np.asarray(centre, dtype=np.float64), *args)
     return weights
