@@ -161,14 +161,15 @@ struct Wanted {
     }
 };
 
-// The moments of a cell, merged one after another (West 1979), about the first mean: of numbers far from zero, the digits
-// that differ are all that is summed.
+// The moments of a cell, merged one after another (West 1979), about the first mean, or a later one that weighs more than all
+// before it: of numbers far from zero, the digits that differ are all that is summed.
 struct Merged {
     double first, weight, mean, second;  // the mean is what is to be added to the first
 
     // Takes in how many and their mean; returns how far that is from the mean so far, and by what its square counts.
     std::pair<double, double> add(double more, double at) {
         if (weight == 0) first = at;
+        else if (more > weight) mean += first - at, first = at;
         const double off = at - first - mean, sum = weight + more, share = sum > 0 ? more / sum : 0.0, by = weight * share;
         mean += off * share, weight = sum;
         return {off, by};

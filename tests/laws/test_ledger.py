@@ -1,13 +1,15 @@
 """The model of a slice of a ledger is that of the rows of the slice, whatever the family and the slice."""
 
 from dataclasses import replace
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
 
 from tallybayes import Ledger, rows
 from tallybayes.core.tally import Tally
-from tallybayes.storage.ledger import core, sums
+from tallybayes.storage.ledger import blobs, core, sums
 from tests.refined import refined, table
 
 from .cases import FAMILY_CASES
@@ -142,3 +144,18 @@ def test_a_sum_of_far_away_numbers_keeps_its_spread(slice_, tmp_path, monkeypatc
     mine, theirs = (t.blocks["gaussian"].summary for t in (ledger.model(**slice_).tally, want))
     np.testing.assert_allclose(mine.m2, theirs.m2, rtol=1e-4)  # of numbers whose last digit is 1e-7
     np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-15)
+
+
+def test_a_far_row_of_almost_no_weight_takes_no_digits():
+    """The kernel sums about the first mean; one that hardly counts must not decide what is rounded away."""
+    rng = np.random.default_rng(0)
+    moments = np.column_stack((np.ones(50), rng.normal(5, 1, 50), np.zeros(50)))
+    moments[0, :2] = 1e-20, 1e9
+    none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    records = [(*blobs.packed(none, none, np.zeros(0), one, one, each[None]),) for each in moments]
+    keys, group = np.ones((50, sums.PAGE), dtype=bool), np.zeros(sums.FINE, dtype=np.int32)
+    found = blobs.summed(records, keys, group, one).centred[0]
+    weight, mean = (list(map(Fraction, column)) for column in moments.T[:2])
+    middle = sum(map(mul, weight, mean)) / sum(weight)
+    squares = sum(w * (m - middle) ** 2 for w, m in zip(weight, mean, strict=True))
+    np.testing.assert_allclose(found, [float(sum(weight)), float(middle), float(squares)], rtol=1e-12)
