@@ -93,9 +93,9 @@ def unit_free(values: NDArray[Any], low: float, high: float) -> NDArray[np.float
         return ((bits + np.uint32(0x80)) & np.uint32(0xFFFFFF00)).view(np.float32)
 
 
-def copies(keys: Keys) -> NDArray[np.int64]:
-    """The number (n,) of each row among those of the same key, from 0."""
-    number, ranked = np.zeros(len(keys), dtype=np.int64), np.sort(keys)
+def copies(keys: Keys, ranked: Keys | None = None) -> NDArray[np.int64]:
+    """The number (n,) of each row among those of the same key, from 0; ``ranked`` are the keys in rising order."""
+    number, ranked = np.zeros(len(keys), dtype=np.int64), np.sort(keys) if ranked is None else ranked
     repeated = ranked[1:][ranked[1:] == ranked[:-1]]
     if not len(repeated):  # as a rule, and sorting keys is several times faster than ranking rows by them
         return number
@@ -151,7 +151,8 @@ class SeenKeys:
 
     def numbered(self, keys: Keys) -> NDArray[np.int64]:
         """The number (n,) of each row among all rows of the same key so far, from 0; the rows are kept."""
-        number, ranked = copies(keys), np.sort(keys)
+        ranked = np.sort(keys)
+        number = copies(keys, ranked)
         for run in self._runs:
             if len(again := ranked[_among(ranked, run)]):  # as a rule no row comes twice
                 rows = np.flatnonzero(_among(keys, again))
@@ -164,5 +165,7 @@ class SeenKeys:
         if len(ranked):
             self._runs.append(ranked)
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
-            last = self._runs.pop()
-            self._runs[-1] = np.sort(np.concatenate((self._runs[-1], last)), kind="stable")
+            both = np.concatenate(self._runs[-2:])
+            del self._runs[-2:]  # before sorting, which takes memory of its own
+            both.sort(kind="stable")
+            self._runs.append(both)
