@@ -149,6 +149,16 @@ def test_of_many_columns_those_that_are_corrected_are_chosen_without_the_fold(mo
     assert itself.high > np.log(2) > itself.low
 
 
+def test_corrections_are_judged_by_what_does_not_know_the_fold() -> None:
+    cells = np.random.default_rng(0).integers(4, size=(800, 5))
+    y = np.where(cells[:, 0] == 0, 0, np.where(cells[:, 1:].sum(axis=1) < 6.4, 1, 2))
+    X = pd.DataFrame(np.array(list("abcd"))[cells], columns=list("vwxyz"))
+    model = NaiveBayes().fit(X, y)
+    assert "corrections learned" in model.model_.provenance.notes
+    outside = float(model.evaluate(X, y, method=5).log_loss)
+    assert 0.5 < float(model.evaluation_.log_loss) / outside < 2  # it was four times as much
+
+
 def test_what_weights_were_learned_from_is_freed() -> None:
     rows = HeldOut(np.zeros((4, 1, 2), dtype=np.float32), np.zeros(4, dtype=int), np.ones(4))
     ladder = Ladder(None, [], 4, rows, 1.0, np.ones((2, 2)), np.zeros((2, 1, 2)))

@@ -275,7 +275,8 @@ def _judged(
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
     not confirm it, so corrections learned from them turn away from it, and the fold seems harder to predict than it is.
     The bases are therefore scored again without each fold. Where there is little to read, a first look with the bases
-    as they are costs less; corrections that do not gain there are not looked at again.
+    as they are costs less: corrections that do not gain there are not looked at again, others under the λ found there
+    and the next weaker one.
     """
     path, labels = None, folds.batch.labels
     strengths: Sequence[float] = STRENGTHS
@@ -284,7 +285,8 @@ def _judged(
         path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs)
         if not _gains(path, stack.scores, labels):
             return None
-        strengths = STRENGTHS[STRENGTHS.index(path.strength) :]
+        place = STRENGTHS.index(path.strength)
+        strengths = STRENGTHS[place : place + 2]
     bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
