@@ -18,8 +18,8 @@ tb::Rivals rivals(const Cube& terms, const Vector<double>& weight) {
 }
 
 TB_CLONES double run_word_slopes(const tb::WordTable& t, const tb::TextRows& x, const tb::Hard& l, const double* base, const float* factor, Index first, Index last,
-                                 tb::WordScratch& s, double* slope, double* curvature) {
-    return tb::word_slopes(t, x, l, base, factor, first, last, s, slope, curvature);
+                                 tb::WordScratch& s, double* slopes) {
+    return tb::word_slopes(t, x, l, base, factor, first, last, s, slopes);
 }
 
 TB_CLONES void run_word_scores(const tb::WordTable& t, const tb::TextRows& x, const std::int64_t* chosen, Index n, const double* base, const float* weight, Index m,
@@ -68,6 +68,20 @@ void check_chosen(const Starts& chosen, Index n) {
 
 void bind_word_weights(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("placed_words", [](const Starts& start, const Codes& column, const Vector<float>& data, const Codes& place, const OutVector<std::int64_t>& starts, const OutVector<std::int32_t>& word,
+                             const OutVector<float>& amount, const OutVector<double>& lengths, const OutVector<std::int64_t>& singles) {
+        const Index n = rows(lengths), nnz = rows(column);
+        check_starts(start, n, nnz);
+        require(rows(data) == nnz && rows(word) == nnz + 1 && rows(amount) == nnz + 1, "words and amounts must have one entry each");
+        require(rows(starts) == n + 1 && rows(singles) == n, "documents do not fit");
+        for (Index j = 0; j < nnz; ++j) require(column.data()[j] >= 0 && column.data()[j] < rows(place), "a word has no place");
+        return tb::placed_words(start.data(), column.data(), data.data(), n, place.data(), starts.data(), word.data(), amount.data(), lengths.data(), singles.data());
+    }, "start"_a.noconvert(), "column"_a.noconvert(), "data"_a.noconvert(), "place"_a.noconvert(), "starts"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "lengths"_a.noconvert(), "singles"_a.noconvert(), Release());
+    m.def("counts_of", [](const Table<double>& count, const Starts& words, const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
+        require(rows(out) == rows(words) && cols(out) == cols(count), "counts of words do not fit");
+        check_chosen(words, rows(count));
+        tb::counts_of(count.data(), cols(count), words.data(), rows(words), out.data());
+    }, "count"_a.noconvert(), "words"_a.noconvert(), "out"_a.noconvert(), Release());
     m.def("word_table", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Codes& codes, const Vector<double>& weights,
                            const Starts& without, double alpha, bool rivals, const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& count, const OutVector<float>& total) {
         const Index n = rows(length), k = cols(count);
@@ -78,15 +92,15 @@ void bind_word_weights(nb::module_& m) {
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "without"_a.noconvert(), "alpha"_a, "rivals"_a,
        "count"_a.noconvert(), "total"_a.noconvert(), Release());
     m.def("word_slopes", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
-                            const Codes& codes, const Vector<double>& weights, const Table<double>& base, const Vector<float>& factor, Index first, Index last, const OutVector<double>& slope, const OutVector<double>& curvature) {
+                            const Codes& codes, const Vector<double>& weights, const Table<double>& base, const Vector<float>& factor, Index first, Index last, const Out& slopes) {
         const Index n = rows(length), k = cols(have);
         const auto x = text_rows(start, word, amount, length, rows(have));
         require(rows(base) == n && cols(base) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
-        require(rows(factor) == rows(have) && rows(slope) == rows(have) && rows(curvature) == rows(have), "slopes do not fit the words");
+        require(rows(factor) == rows(have) && rows(slopes) == rows(have) && cols(slopes) == 2, "slopes do not fit the words");
         tb::WordScratch scratch(x, n, k, 2);
-        return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slope.data(), curvature.data());
+        return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slopes.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
-       "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slope"_a.noconvert(), "curvature"_a.noconvert(), Release());
+       "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slopes"_a.noconvert(), Release());
     m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
                             const Starts& chosen, const Table<double>& base, const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
         const Index n = rows(length), k = cols(have);

@@ -19,7 +19,7 @@ std::vector<tb::Record> records_of(const nb::list& given, bool keyed, Index n_ow
         const long flags = PyLong_AsLong(PyTuple_GET_ITEM(row.ptr(), 0));
         if (flags < 0) PyErr_Clear();  // or a number that is too large
         PyObject* t = row.ptr();
-        found.push_back({flags < 0 || flags > 5 ? 6u : static_cast<unsigned>(flags), bytes_of(t, 1), bytes_of(t, 2), bytes_of(t, 3), bytes_of(t, 4), bytes_of(t, 5), keyed});
+        found.push_back({flags < 0 || flags > 31 ? 32u : static_cast<unsigned>(flags), bytes_of(t, 1), bytes_of(t, 2), bytes_of(t, 3), bytes_of(t, 4), bytes_of(t, 5), keyed});
         tb::check_record(found.back(), n_owners);
     }
     return found;

@@ -159,8 +159,8 @@ struct Csr {
         const auto next = reinterpret_cast<std::uintptr_t>(table) + static_cast<std::uintptr_t>(column[p]) * bytes;
         for (std::uintptr_t b = 0; b < static_cast<std::uintptr_t>(cells) * sizeof(double); b += 64) TB_PREFETCH(next + b);
     }
+    template <Index ahead = 8>
     TB_INLINE void ask_ahead(Index p, const double* table, Index stride, Index cells) const {
-        constexpr Index ahead = 8;
         if (p + ahead < stored) ask_for(p + ahead, table, stride, cells);
     }
 };
@@ -240,52 +240,49 @@ TB_INLINE Index csr_shares(const Csr<T, I>& x, const double* weight, Index n_cla
     return kNone;
 }
 
-template <Index W> using Width = std::integral_constant<Index, W>;
-
-// score[class] += sum over the entries of a row of f(x) slope[column][class], for W classes, whose sums stay in registers.
-// A zero adds nothing whatever its slope.
+// out[row][class] += sum over the stored entries of a row of f(x) slope[column][class], for W classes, whose sums stay in
+// registers. A zero adds nothing whatever its slope.
 template <class T, class I, bool binary, Index W>
-TB_INLINE void add_slopes(const Csr<T, I>& x, Index first, Index last, Index n_classes, double threshold, const double* slope, double* score) {
-    double sum[W];
-    for (Index k = 0; k < W; ++k) sum[k] = score[k];
-    for (Index p = first; p < last; ++p) {
-        const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
-        if (amount == 0.0) continue;
-        const double* TB_RESTRICT w = slope + static_cast<Index>(x.column[p]) * n_classes;
-        for (Index k = 0; k < W; ++k) sum[k] += amount * w[k];
-    }
-    for (Index k = 0; k < W; ++k) score[k] = sum[k];
-}
-
-// out[row][class] += sum over stored entries of f(x) slope[column][class].
-template <class T, class I, bool binary>
-TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
+TB_INLINE Index add_slopes(const Csr<T, I> x, Index n_classes, double threshold, const double* slope, double* out) {
+    constexpr Index lanes = W < 2 ? 1 : 2, n = W / lanes;  // every processor has them; wider ones may cross cache lines
+    using Some = Lanes<lanes, double>;
     for (Index i = 0; i < x.n; ++i) {
         const Index first = static_cast<Index>(x.start[i]), last = static_cast<Index>(x.start[i + 1]);
         const Index bad = first_bad<T, I, binary>(x, first, last);
         if (bad != kNone) return bad;
-        if (i + 1 < x.n)  // the next row's slopes come while this row is added up
-            for (Index p = last; p < static_cast<Index>(x.start[i + 2]); ++p) x.ask_for(p, slope, n_classes, n_classes);
-        double* score = out + i * n_classes;
-        for (Index k = 0; k < n_classes;) {
-            const auto add = [&](auto width) {
-                add_slopes<T, I, binary, decltype(width)::value>(x, first, last, n_classes, threshold, slope + k, score + k);
-                k += decltype(width)::value;
-            };
-            switch (const Index left = n_classes - k; left < 4 ? left : left / 4 * 4) {
-                case 1: add(Width<1>()); break;
-                case 2: add(Width<2>()); break;
-                case 3: add(Width<3>()); break;
-                case 4: add(Width<4>()); break;
-                case 8: add(Width<8>()); break;
-                case 12: add(Width<12>()); break;
-                case 16: add(Width<16>()); break;
-                case 20: add(Width<20>()); break;
-                default: add(Width<24>());
-            }
+        Some* TB_RESTRICT score = reinterpret_cast<Some*>(out + i * n_classes);
+        Some sum[n];
+        for (Index v = 0; v < n; ++v) sum[v] = score[v];
+        for (Index p = first; p < last; ++p) {
+            x.template ask_ahead<32>(p, slope, n_classes, W);
+            const double amount = event<binary>(static_cast<double>(x.data[p]), threshold);
+            if (amount == 0.0) continue;
+            const Some* TB_RESTRICT w = reinterpret_cast<const Some*>(slope + static_cast<Index>(x.column[p]) * n_classes);
+            for (Index v = 0; v < n; ++v) sum[v] += amount * w[v];
         }
+        for (Index v = 0; v < n; ++v) score[v] = sum[v];
     }
     return kNone;
+}
+
+// The same for the classes from k on, at most W of them; k becomes the first that is left.
+template <class T, class I, bool binary, Index W>
+TB_INLINE Index add_next(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out, Index& k) {
+    if (n_classes - k < W) {
+        if constexpr (W > 1) return add_next<T, I, binary, (W > 4 ? W - 4 : W / 2)>(x, n_classes, threshold, slope, out, k);
+        return kNone;
+    }
+    const Index bad = add_slopes<T, I, binary, W>(x, n_classes, threshold, slope + k, out + k);
+    k += W;
+    return bad;
+}
+
+// The same for all classes.
+template <class T, class I, bool binary>
+TB_INLINE Index csr_scores(const Csr<T, I>& x, Index n_classes, double threshold, const double* slope, double* out) {
+    Index bad = kNone;
+    for (Index k = 0; k < n_classes && bad == kNone;) bad = add_next<T, I, binary, 24>(x, n_classes, threshold, slope, out, k);
+    return bad;
 }
 
 // ---------------------------------------------------------------------------------------------- posteriors

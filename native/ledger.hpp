@@ -1,13 +1,14 @@
 // Records of a ledger: what was counted, as few bytes as hold it exactly, read and summed.
 //
 // A record has the numbers of cells and their amounts, and the numbers of cells and their moments. Moments of single rows
-// are their means and come first; of the others weight, mean and sum of squares are there. A record of several owners (a
-// key, or a key in one period) begins with runs: the owner, and how many amounts, single rows and other moments it has.
+// are their means and come first; then mean and sum of squares of the others, then their weights. A record of several owners
+// (a key, or a key in one period) begins with runs: the owner, and how many amounts, single rows and other moments it has.
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "counts.hpp"
@@ -30,15 +31,17 @@ struct Run {
 };
 
 struct Record {
-    unsigned flags;  // 1: numbers of four bytes; 2 and 4: the type of amounts
+    unsigned flags;  // the lowest two bits: bytes of a number of a cell; then the type of amounts; 16: weights are not bytes
     Bytes owners, cells, amounts, centred_cells, centred;
     bool keyed;
 
     Index runs() const { return keyed ? owners.size / static_cast<Index>(sizeof(Run)) : 1; }
-    Index width() const { return flags & 1 ? 4 : 2; }
+    Index width() const { return Index{1} << (flags & 3); }
+    Index of_amount() const { return Index{1} << (flags >> 2 & 3); }
+    Index of_weight() const { return flags & 16 ? 8 : 1; }
     Index n_amounts() const { return cells.size / width(); }
     Index n_centred() const { return centred_cells.size / width(); }
-    Index n_others() const { return (centred.size / 8 - n_centred()) / 2; }
+    Index n_others() const { return (centred.size - 8 * n_centred()) / (8 + of_weight()); }
     Index n_singles() const { return n_centred() - n_others(); }
     Run run(Index i) const {
         if (keyed) return load<Run>(owners, i);
@@ -52,12 +55,10 @@ inline void sound(bool holds) {
 
 // The sizes of all parts must fit together, before anything of them is read.
 inline void check_record(const Record& r, Index n_owners) {
-    sound(r.flags < 6);
-    const Index of_amount = r.flags >> 1 == 0 ? 1 : r.flags >> 1 == 1 ? 2 : 8;
-    sound(r.cells.size % r.width() == 0 && r.amounts.size == r.n_amounts() * of_amount);
-    sound(r.centred_cells.size % r.width() == 0 && r.centred.size % 8 == 0);
-    const Index spare = r.centred.size / 8 - r.n_centred();
-    sound(spare >= 0 && spare % 2 == 0 && spare / 2 <= r.n_centred());
+    sound(r.flags < 32 && r.width() <= 4 && r.of_amount() != 4);
+    sound(r.cells.size % r.width() == 0 && r.amounts.size == r.n_amounts() * r.of_amount());
+    sound(r.centred_cells.size % r.width() == 0 && r.centred.size >= 8 * r.n_centred());
+    sound((r.centred.size - 8 * r.n_centred()) % (8 + r.of_weight()) == 0 && r.n_singles() >= 0);
     sound(!r.keyed || r.owners.size % static_cast<Index>(sizeof(Run)) == 0);
     Index amounts = 0, singles = 0, others = 0;
     for (Index i = 0; i < r.runs(); ++i) {
@@ -73,8 +74,10 @@ inline void check_record(const Record& r, Index n_owners) {
 template <class Number, class Amount, class Begin, class OnAmount, class OnMoment>
 void walk_typed(const Record& r, Index n_cells, Begin&& begin, OnAmount&& on_amount, OnMoment&& on_moment) {
     Index a = 0, s = 0, m = 0;
-    const Index singles = r.n_singles();
-    for (Index i = 0; i < r.runs(); ++i) {
+    const Index singles = r.n_singles(), n_runs = r.runs();
+    const bool is_byte = r.of_weight() == 1;
+    const Bytes weights{r.centred.data + 8 * (singles + 2 * r.n_others()), 0};
+    for (Index i = 0; i < n_runs; ++i) {
         const Run run = r.run(i);
         if (begin(run.owner)) {
             for (Index j = a; j < a + run.amounts; ++j) {
@@ -90,8 +93,8 @@ void walk_typed(const Record& r, Index n_cells, Begin&& begin, OnAmount&& on_amo
                 on_moment(cell, 1.0, mean, 0.0);
             }
             for (Index j = m; j < m + run.others; ++j) {
-                const Index cell = load<Number>(r.centred_cells, singles + j), at = singles + 3 * j;
-                const double weight = load<double>(r.centred, at), mean = load<double>(r.centred, at + 1), second = load<double>(r.centred, at + 2);
+                const Index cell = load<Number>(r.centred_cells, singles + j), at = singles + 2 * j;
+                const double weight = is_byte ? load<std::uint8_t>(weights, j) : load<double>(weights, j), mean = load<double>(r.centred, at), second = load<double>(r.centred, at + 1);
                 sound(cell < n_cells && std::isfinite(weight) && std::isfinite(mean) && std::isfinite(second));
                 on_moment(cell, weight, mean, second);
             }
@@ -100,15 +103,21 @@ void walk_typed(const Record& r, Index n_cells, Begin&& begin, OnAmount&& on_amo
     }
 }
 
-template <class Begin, class OnAmount, class OnMoment>
-void walk(const Record& r, Index n_cells, Begin&& begin, OnAmount&& on_amount, OnMoment&& on_moment) {
-    switch (r.flags) {
-    case 0: return walk_typed<std::uint16_t, std::uint8_t>(r, n_cells, begin, on_amount, on_moment);
-    case 1: return walk_typed<std::uint32_t, std::uint8_t>(r, n_cells, begin, on_amount, on_moment);
-    case 2: return walk_typed<std::uint16_t, std::uint16_t>(r, n_cells, begin, on_amount, on_moment);
-    case 3: return walk_typed<std::uint32_t, std::uint16_t>(r, n_cells, begin, on_amount, on_moment);
-    case 4: return walk_typed<std::uint16_t, double>(r, n_cells, begin, on_amount, on_moment);
-    default: return walk_typed<std::uint32_t, double>(r, n_cells, begin, on_amount, on_moment);
+template <class Number, class... Visit>
+void walk_numbered(const Record& r, Index n_cells, Visit&&... visit) {
+    switch (r.of_amount()) {
+    case 1: return walk_typed<Number, std::uint8_t>(r, n_cells, visit...);
+    case 2: return walk_typed<Number, std::uint16_t>(r, n_cells, visit...);
+    default: return walk_typed<Number, double>(r, n_cells, visit...);
+    }
+}
+
+template <class... Visit>
+void walk(const Record& r, Index n_cells, Visit&&... visit) {
+    switch (r.width()) {
+    case 1: return walk_numbered<std::uint8_t>(r, n_cells, visit...);
+    case 2: return walk_numbered<std::uint16_t>(r, n_cells, visit...);
+    default: return walk_numbered<std::uint32_t>(r, n_cells, visit...);
     }
 }
 
@@ -152,61 +161,63 @@ struct Wanted {
     }
 };
 
-// Sums by group: amounts (groups, cells), and moments (groups, cells, 3) merged about their common mean by the corrected
-// two-pass algorithm (Chan, Golub and LeVeque 1983). `mate` is the cell of the product of the same two columns the other way
-// round, and of a moment its own.
+// The moments of a cell, merged one after another (West 1979), about the first mean: of numbers far from zero, the digits
+// that differ are all that is summed.
+struct Merged {
+    double first, weight, mean, second;  // the mean is what is to be added to the first
+
+    // Takes in how many and their mean; returns how far that is from the mean so far, and by what its square counts.
+    std::pair<double, double> add(double more, double at) {
+        if (weight == 0) first = at;
+        const double off = at - first - mean, sum = weight + more, share = sum > 0 ? more / sum : 0.0, by = weight * share;
+        mean += off * share, weight = sum;
+        return {off, by};
+    }
+};
+
+// Sums by group: amounts (groups, cells), and moments (groups, cells, 3) about their common mean. `mate` is the cell of the
+// product of the same two columns the other way round, and of a moment its own.
 inline void sum_records(const std::vector<Record>& records, const Wanted& wanted, const Index* mate, Index n_cells, Index n_groups, double* amounts, double* centred) {
-    const auto size = static_cast<std::size_t>(n_groups * n_cells);
-    std::vector<double> middle(size), more(size), off(static_cast<std::size_t>(n_cells));
-    std::vector<Index> times(size), noted(static_cast<std::size_t>(n_cells));
-    const auto nothing = [](Index, double) {};
-    double* mine = nullptr;  // the amounts of the group of an owner
-    std::size_t base = 0;    // where its cells begin
-    const auto begin = [&](std::size_t record, Index owner) {
-        const Index group = wanted(record, owner);
-        base = static_cast<std::size_t>(std::max<Index>(group, 0) * n_cells), mine = amounts + base;
-        return group >= 0;
-    };
-    for (std::size_t i = 0; i < records.size(); ++i)
-        walk(records[i], n_cells, [&](Index owner) { return begin(i, owner); }, [&](Index cell, double value) { mine[cell] += value; },
-             [&](Index cell, double weight, double mean, double) {
-                 const std::size_t at = base + static_cast<std::size_t>(cell);
-                 centred[3 * at] += weight, middle[at] += weight * mean, ++times[at];
-             });
-    for (std::size_t at = 0; at < size; ++at) middle[at] /= centred[3 * at] > 0 ? centred[3 * at] : 1.0;
+    std::vector<Merged> moments(static_cast<std::size_t>(n_groups * n_cells));
+    double* counts = nullptr;  // the amounts and moments of the group of an owner
+    Merged* mine = nullptr;
 
     // What an owner has of one half of a product meets the other half, so all of it is noted before it is summed.
-    struct Part { Index cell; double weight, second; };
+    struct Part { Index cell; double second, by; };
     std::vector<Part> parts;
+    std::vector<double> off(static_cast<std::size_t>(n_cells));
+    std::vector<Index> noted(static_cast<std::size_t>(n_cells));
     Index turn = 1;
     const auto finish = [&] {
         for (const Part& p : parts) {
             const auto cell = static_cast<std::size_t>(p.cell), other = static_cast<std::size_t>(mate[p.cell]);
             if (noted[other] != turn) throw std::invalid_argument("it holds one half of a product of two columns");
-            centred[3 * (base + cell) + 2] += p.second + p.weight * off[cell] * off[other];
+            mine[cell].second += p.second + p.by * off[cell] * off[other];
         }
         parts.clear(), ++turn;
     };
     for (std::size_t i = 0; i < records.size(); ++i) {
-        walk(records[i], n_cells, [&](Index owner) { return finish(), begin(i, owner); }, nothing,
+        const auto begin = [&](Index owner) {
+            finish();
+            const Index group = wanted(i, owner), base = std::max<Index>(group, 0) * n_cells;
+            counts = amounts + base, mine = moments.data() + base;
+            return group >= 0;
+        };
+        walk(records[i], n_cells, begin, [&](Index cell, double value) { counts[cell] += value; },
              [&](Index cell, double weight, double mean, double second) {
-                 const auto c = static_cast<std::size_t>(cell), at = base + c;
-                 const double d = times[at] == 1 ? 0.0 : mean - middle[at];
-                 more[at] += weight * d;
-                 if (mate[cell] != cell)
-                     off[c] = d, noted[c] = turn, parts.push_back({cell, weight, second});
-                 else
-                     centred[3 * at + 2] += second + weight * d * d;
-                 if (times[at] == 1) centred[3 * at + 1] = mean;
+                 const auto [d, by] = mine[cell].add(weight, mean);
+                 if (mate[cell] == cell) {
+                     mine[cell].second += second + by * d * d;
+                 } else {
+                     const auto c = static_cast<std::size_t>(cell);
+                     off[c] = d, noted[c] = turn, parts.push_back({cell, second, by});
+                 }
              });
         finish();
     }
-    for (std::size_t at = 0; at < size; ++at) more[at] /= centred[3 * at] > 0 ? centred[3 * at] : 1.0;
-    for (std::size_t at = 0; at < size; ++at) {
-        if (times[at] < 2) continue;  // one moment alone stays as it was
-        const std::size_t first = at - at % static_cast<std::size_t>(n_cells), other = first + static_cast<std::size_t>(mate[at - first]);
-        centred[3 * at + 1] = middle[at] + more[at];
-        centred[3 * at + 2] -= centred[3 * at] * more[at] * more[other];
+    for (std::size_t at = 0; at < moments.size(); ++at) {
+        const Merged& m = moments[at];
+        centred[3 * at] = m.weight, centred[3 * at + 1] = m.first + m.mean, centred[3 * at + 2] = m.second;
     }
 }
 

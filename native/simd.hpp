@@ -34,23 +34,23 @@ using Index = std::ptrdiff_t;
 
 constexpr Index kNone = -1;  // "no bad cell": kernels answer with the flat position row * d + column otherwise
 
-// So many floats side by side. Arrays of them that live through a loop stay in registers only under this name.
+// So many numbers side by side. Arrays of them that live through a loop stay in registers only under this name.
 #if defined(__GNUC__) || defined(__clang__)
-template <Index N> struct LanesOf {
-    typedef float Wide __attribute__((vector_size(N * sizeof(float))));
-    typedef Wide Type __attribute__((aligned(sizeof(float)), may_alias));
+template <Index N, class T> struct LanesOf {
+    typedef T Wide __attribute__((vector_size(N * sizeof(T))));
+    typedef Wide Type __attribute__((aligned(sizeof(T)), may_alias));
 };
-template <Index N> using Lanes = typename LanesOf<N>::Type;
+template <Index N, class T = float> using Lanes = typename LanesOf<N, T>::Type;
 #else
-template <Index N> struct Lanes {
-    float lane[N];
-    float operator[](Index v) const { return lane[v]; }
+template <Index N, class T = float> struct Lanes {
+    T lane[N];
+    T operator[](Index v) const { return lane[v]; }
     Lanes& operator+=(const Lanes& other) {
         for (Index v = 0; v < N; ++v) lane[v] += other.lane[v];
         return *this;
     }
-    friend Lanes operator*(float by, Lanes lanes) {
-        for (float& each : lanes.lane) each *= by;
+    friend Lanes operator*(T by, Lanes lanes) {
+        for (T& each : lanes.lane) each *= by;
         return lanes;
     }
 };

@@ -75,10 +75,10 @@ TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, In
 }
 
 // How the loss Σ w·(−log P(y | x)) of the documents first .. last that have a weight changes with the weight of each
-// word: slope[word] += the first derivative, curvature[word] += the second. The score of a document is base plus what
+// word: slopes (V, 2) grow by the first derivative and the second. The score of a document is base plus what
 // its words say, each times its factor (V,). Returns the loss.
 TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& labels, const double* base,
-                             const float* factor, Index first, Index last, WordScratch& s, double* slope, double* curvature) {
+                             const float* factor, Index first, Index last, WordScratch& s, double* slopes) {
     double loss = 0.0;
     const Index n_classes = t.n_classes;
     float *TB_RESTRICT p = s.sum.data(), *TB_RESTRICT mean = s.factors.data(), *TB_RESTRICT square = mean + s.by.size();
@@ -106,9 +106,10 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
             }
         }
         for (Index j = 0; j < length; ++j) {
-            if (j + kAhead < length) TB_PREFETCH(slope + word[j + kAhead]), TB_PREFETCH(curvature + word[j + kAhead]);
-            slope[word[j]] += w * static_cast<double>(mean[j]);
-            curvature[word[j]] += w * static_cast<double>(std::max(square[j] - mean[j] * mean[j], 0.0f));
+            if (j + kAhead < length) TB_PREFETCH(slopes + 2 * static_cast<Index>(word[j + kAhead]));
+            double* at = slopes + 2 * static_cast<Index>(word[j]);
+            at[0] += w * static_cast<double>(mean[j]);
+            at[1] += w * static_cast<double>(std::max(square[j] - mean[j] * mean[j], 0.0f));
         }
     }
     return loss;
@@ -122,12 +123,41 @@ TB_INLINE void word_scores(const WordTable& t, const TextRows& x, const std::int
         const Index i = chosen[r], length = x.start[i + 1] - x.start[i];
         const std::int32_t* word = x.word + x.start[i];
         document_terms(t, x, i, 0, 0.0, s);
-        for (Index j = 0; j < length; ++j)
+        for (Index j = 0; j < length; ++j) {
+            if (j + kAhead < length) TB_PREFETCH(weight + static_cast<Index>(word[j + kAhead]) * m);
             for (Index c = 0; c < m; ++c) s.factors[static_cast<std::size_t>(c * length + j)] = weight[word[j] * m + c];
+        }
         for (Index c = 0; c < m; ++c)
             for (Index k = 0; k < n_classes; ++k)
                 *scores++ = base[i * n_classes + k] + static_cast<double>(sum_of(s.factors.data() + c * length, s.terms.data() + k * length, length));
     }
+}
+
+// The entries of documents whose words have a place, which is not negative: to word and amount, with the starts of the
+// documents. lengths[i] is the amount of all words of document i, and singles[i] how many have the place −1. Returns
+// how many entries there are.
+TB_INLINE std::int64_t placed_words(const std::int64_t* start, const std::int32_t* column, const float* data, Index n,
+                                    const std::int32_t* place, std::int64_t* starts, std::int32_t* word, float* amount,
+                                    double* lengths, std::int64_t* singles) {
+    std::int64_t at = 0;
+    for (Index i = 0; i < n; ++i) {
+        double length = 0.0;
+        std::int64_t alone = 0;
+        for (std::int64_t j = start[i]; j < start[i + 1]; ++j) {
+            if (j + kAhead < start[n]) TB_PREFETCH(place + column[j + kAhead]);
+            const std::int32_t there = place[column[j]];
+            word[at] = there, amount[at] = data[j];
+            at += there >= 0, alone += there == -1, length += static_cast<double>(data[j]);
+        }
+        starts[i + 1] = at, lengths[i] = length, singles[i] = alone;
+    }
+    return at;
+}
+
+// The counts (V, K) of some words as floats.
+TB_INLINE void counts_of(const double* count, Index n_classes, const std::int64_t* words, Index n, float* out) {
+    for (Index v = 0; v < n; ++v, out += n_classes)
+        for (Index k = 0; k < n_classes; ++k) out[k] = static_cast<float>(count[words[v] * n_classes + k]);
 }
 
 // Turns counts (V, K) of all documents into the smoothed amounts of a table, and their totals (V,), without some of the

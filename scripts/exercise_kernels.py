@@ -819,7 +819,7 @@ def ledgers(rng: np.random.Generator) -> None:
                     changed = (*row[:place], damaged, *row[place + 1 :])
                     refused(blobs.summed, [changed], wanted[:1], group, mate)
                     refused(blobs.unpacked, [changed], n, page * slots)
-        for flags in (-1, 6, 2**70, None):
+        for flags in (-1, 3, 8, 32, 2**70, None):
             refused(blobs.unpacked, [(flags, *row[1:])], n, page * slots)
         refused(blobs.unpacked, [row[:3]], n, page * slots)
         refused(blobs.summed, [row], wanted, group, mate)

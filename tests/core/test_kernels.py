@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Codes, Csr, Labels
@@ -379,3 +380,12 @@ def test_what_is_no_text_is_refused():
 def test_places_must_fit_the_text(rows):
     with pytest.raises(ValueError, match="rows than places"):
         kernels._native.list_text(pl.Series(["a", "b"]).__arrow_c_stream__(), np.empty(rows, np.int32))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 7, 21, 24, 27, 51])
+def test_sparse_scores_are_those_of_a_product_for_any_number_of_classes(n_classes) -> None:
+    rng = np.random.default_rng(n_classes)
+    x = rng.poisson(0.3, (40, 60)).astype(float)
+    rows, slope = sparse.csr_array(x), rng.normal(size=(60, n_classes))
+    found = kernels.sparse_scores(Csr(rows.data, rows.indices, rows.indptr, 60), slope, None)
+    assert_allclose(found, x @ slope, rtol=1e-12, atol=1e-12)

@@ -298,7 +298,7 @@ def test_a_fitted_model_knows_which_column_held_the_labels() -> None:
     assert sum(model.unlearn(whole[:10]).receipt_.rows) == 10
     with pytest.raises(DataError, match="the table has no column 'species'"):
         model.evaluate(whole.drop(columns="species"))
-    apart = NaiveBayes(classical=True).fit(whole.drop(columns="species"), whole["species"])
+    apart = NaiveBayes(classical=True).fit(whole.drop(columns="species"), whole["species"].to_numpy())
     with pytest.raises(ValueError, match="requires y to be passed"):
         apart.evaluate(whole.drop(columns="species"))
 

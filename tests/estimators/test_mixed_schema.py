@@ -700,3 +700,12 @@ print(model.tally_.blocks["categorical"].summary.count.tolist(), model.predict(x
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stdout.strip() == "[[1.0, 1.0], [1.0, 2.0]] no DataFrame", run.stderr[-500:]
+
+
+def test_the_name_of_a_series_of_labels_is_the_target() -> None:
+    frame = pd.DataFrame({"side": SIDE, "label": Y})
+    by_name = NaiveBayes(classical=True).fit(frame, target="label")
+    for y in (frame["label"], pl.Series("label", Y)):
+        assert NaiveBayes(classical=True).fit(frame[["side"]], y).model_ == by_name.model_
+    for other in ("side", 3, None):  # a column like the others, and no name at all
+        assert NaiveBayes(classical=True).fit(frame, frame["label"].rename(other)).model_.provenance.target is None

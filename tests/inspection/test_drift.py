@@ -222,6 +222,8 @@ def test_the_command_line_compares_slices_of_a_ledger_and_files(tmp_path, capsys
     assert slices == json.loads(json.dumps(expected))
     assert asked("shop.ledger@..2026-03", "shop.ledger@2026-04..") == slices
     assert asked("shop.ledger", "shop.ledger")["changed"] == []
+    assert main(["drift", "shop.ledger@2026-03", "shop.ledger@2026-04", "--fail-above", "0.2"]) == 1
+    assert "is above 0.2" in capsys.readouterr().err
     files = asked("old.csv", "new.csv", "--target", "y")
     assert files["columns"][0]["psi"] == pytest.approx(drift(old, new, target="y").columns[0].psi)
     for words, message in (

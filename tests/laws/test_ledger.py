@@ -23,6 +23,7 @@ SLICES = {
     "without": {"without": ["south/2"], "since": 9},
     "half-life": {"half_life": 13, "until": 90},
     "half-life of keys": {"half_life": 7.5, "keys": ["north/1", "south/1"]},
+    "half-life without": {"half_life": 9, "without": ["south/2"], "since": 20, "until": 110},
     "last": {"window": 20},
 }
 
@@ -43,8 +44,8 @@ def folding(request, monkeypatch):
     """Whether batches are read from the contents, from the sums, or from both."""
     monkeypatch.setattr(core, "FOLD", {"contents": 10**9, "sums": 0, "both": 35}[request.param])
     monkeypatch.setattr(core, "SHARE", 10**9)
-    if request.param == "sums":  # as of many keys
-        monkeypatch.setattr(sums, "FEW", 0)
+    if request.param != "contents":  # as of many keys, and all but one are all but few
+        monkeypatch.setattr(sums, "FEW", {"sums": 0, "both": 1}[request.param])
 
 
 def batches(seed=0, n=60, last=130):
@@ -121,8 +122,12 @@ def test_rows_are_counted_as_the_model_counts_them(refine, tmp_path, folding):
         assert mine.provenance.rows == len(use)
 
 
-def test_a_sum_of_far_away_numbers_keeps_its_spread(tmp_path):
+@pytest.mark.parametrize("slice_", [{}, {"keys": "k"}, {"keys": "k", "half_life": 1e15}], ids=str)
+def test_a_sum_of_far_away_numbers_keeps_its_spread(slice_, tmp_path, monkeypatch):
     """Moments are merged about their means: at 1e9 a raw sum of squares would have no digit left."""
+    monkeypatch.setattr(core, "FOLD", 0)
+    monkeypatch.setattr(core, "SHARE", 10**9)
+    monkeypatch.setattr(sums, "FEW", 0)
     case = next(case for case in FAMILY_CASES if case.family.name == "gaussian")
     rng = np.random.default_rng(0)
     whole = replace(case.random_table(300, 2, (1.0,)), x=1e9 + rng.normal(0, 1e-2, (300, 3)))
@@ -130,7 +135,10 @@ def test_a_sum_of_far_away_numbers_keeps_its_spread(tmp_path):
     with ledger.appending() as append:
         for n in range(100):
             append(case.tally(whole.take(slice(3 * n, 3 * n + 3))), period=n, key="k")
+        append(case.tally(whole.take(slice(0, 3))), period=1, key="another")
     want: Tally = case.tally(whole)
-    mine, theirs = (t.blocks["gaussian"].summary for t in (ledger.model().tally, want))
+    if not slice_:
+        want = want + case.tally(whole.take(slice(0, 3)))
+    mine, theirs = (t.blocks["gaussian"].summary for t in (ledger.model(**slice_).tally, want))
     np.testing.assert_allclose(mine.m2, theirs.m2, rtol=1e-4)  # of numbers whose last digit is 1e-7
     np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-15)

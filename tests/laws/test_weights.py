@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,38 @@ def test_a_text_of_weight_zero_brings_no_words(form: str, options: dict[str, Any
         models.append(model.fit(source, target="label", sample_weight="w"))
     assert_same_tally(models[0].tally_, models[1].tally_)
     assert list(models[0].schema_.columns[0].levels) == list(models[1].schema_.columns[0].levels)
+
+
+@pytest.mark.parametrize("options", [{"classical": True}, {}], ids=str)
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet", "lazy"])
+def test_a_row_of_weight_zero_brings_no_level_and_no_date(form: str, options: dict[str, Any], tmp_path: Path) -> None:
+    frame, times = mixed(300, 0)
+    day = date(2024, 3, 1)
+    dates = [day + timedelta(days=int(d)) for d in np.random.default_rng(0).integers(0, 800, 300)]
+    frame = frame.with_columns(w=pl.Series(times - 1.0), day=pl.Series(dates))
+    none = pl.when(pl.col("w") == 0)
+    frame = frame.with_columns(
+        none.then(pl.lit(value)).otherwise(pl.col(name)).alias(name)
+        for name, value in {"town": "Atlantis", "size": 1e9, "day": date(1900, 1, 1), "label": "never"}.items()
+    )
+    models = []
+    for name, rows in (("all", frame), ("some", frame.filter(pl.col("w") > 0))):
+        source: Any = {"frame": rows, "lazy": rows.lazy()}.get(form, tmp_path / f"{name}.{form}")
+        if form in ("csv", "parquet"):
+            (rows.write_csv if form == "csv" else rows.write_parquet)(source)
+        models.append(NaiveBayes(**options).fit(source, target="label", sample_weight="w"))
+    assert models[0].schema_ == models[1].schema_
+    assert list(models[0].classes_) == ["maybe", "no", "yes"]
+    assert_same_tally(models[0].tally_, models[1].tally_)
+    rows = frame.drop("w")
+    np.testing.assert_array_equal(models[0].predict_proba(rows), models[1].predict_proba(rows))
+
+
+def test_a_row_of_weight_zero_brings_no_level_to_a_stream() -> None:
+    model = NaiveBayes(classical=True).fit({"wind": ["weak", "strong"]}, ["yes", "no"])
+    model.partial_fit({"wind": ["weak", "gale"]}, ["yes", "never"], sample_weight=[1.0, 0.0])
+    assert model.schema_.columns[0].levels == ("strong", "weak")
+    assert list(model.classes_) == ["no", "yes"]
 
 
 @pytest.mark.parametrize("seed", range(3))

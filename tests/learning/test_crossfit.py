@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from tallybayes import NaiveBayes, datasets, learn, rows
+from tallybayes.learning.evidence import HeldOut
+from tallybayes.learning.ladder import Ladder
 from tallybayes.learning.options import PAIRS_A_COLUMN, Options
+from tallybayes.learning.remembered import RememberedBatch
 
 
 def noise(n, d, seed):
@@ -144,3 +147,17 @@ def test_of_many_columns_those_that_are_corrected_are_chosen_without_the_fold(mo
     X, y = rng.normal(size=(100, 200)), rng.permutation(np.arange(100) % 2)
     itself = NaiveBayes(max_pairs=0, n_jobs=1).fit(X, y).evaluation_.log_loss
     assert itself.high > np.log(2) > itself.low
+
+
+def test_what_weights_were_learned_from_is_freed() -> None:
+    rows = HeldOut(np.zeros((4, 1, 2), dtype=np.float32), np.zeros(4, dtype=int), np.ones(4))
+    ladder = Ladder(None, [], 4, rows, 1.0, np.ones((2, 2)), np.zeros((2, 1, 2)))
+    left = ladder.judged().rows
+    assert left.n_terms == 2
+    assert left.terms.base is None  # a view would keep all of it
+
+
+def test_all_rows_of_a_remembered_table_are_not_kept_twice() -> None:
+    batch = RememberedBatch.of(rows(learn(datasets.tennis(), "play"), datasets.tennis()))
+    assert batch.take(np.arange(batch.n_rows)) is batch
+    assert batch.take(np.arange(batch.n_rows)[::-1]) is not batch

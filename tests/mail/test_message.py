@@ -120,6 +120,7 @@ def test_one_spelling_and_every_script() -> None:
         ("<div style='DISPLAY:NONE;color:red'><b style='display:none'>secret</b></div>shown", "style"),
         ("<p hidden>secret</p>shown", "style"),
         ("<span style='visibility:hidden'>secret</span>shown", "style"),
+        ("<div style='position:absolute; left: -9999px'>secret</div>shown", "style"),
         ("<span style='font-size:0px'>secret</span>shown", "size"),
         ("<font size=0>secret</font>shown", "size"),
         ("<font color=white>secret</font>shown", "colour"),

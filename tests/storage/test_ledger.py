@@ -148,7 +148,7 @@ def test_slices_by_time(ledger):
     first = ledger.receipts()[0]
     assert weight(as_of=first) == weight(as_of=first.number) == 1
     assert weight(as_of=dt.datetime.now(dt.UTC) + dt.timedelta(1)) == 3
-    assert weight(as_of="2999-01-01") == 3
+    assert weight(as_of="2999-01-01") == weight(as_of=10**30) == 3
     with pytest.raises(errors.LedgerError, match="no rows"):
         ledger.model(as_of="2020-01-01")
 
@@ -199,6 +199,8 @@ def test_half_life_and_window_are_chosen_by_past_loss(plan, tmp_path):
         (lambda it: it.add({name: [] for name in DAY}, period="2026-01-01"), errors.DataError, "no rows to add"),
         (lambda it: it.add({**DAY, "size": [1.0, np.inf]}, period="2026-01-01"), errors.DataError, "infinite"),
         (lambda it: it.add({**DAY, "label": ["yes", None]}, period="2026-01-01"), errors.DataError, "no label"),
+        (lambda it: it.add(DAY, period="2026-01-01", weight=[1e300, 1.0]), errors.DataError, "weigh 1e.300"),
+        (lambda it: it.model(as_of=-(10**30)), errors.LedgerError, "no rows"),
         (lambda it: it.model(keys="nort"), errors.UnknownKeyError, "did you mean 'north'"),
         (lambda it: it.model(keys="x*"), errors.UnknownKeyError, "matches"),
         (lambda it: it.model(without=["south"]), errors.UnknownKeyError, "no key 'south'"),
@@ -365,6 +367,15 @@ def test_whatever_is_changed_is_found(ledger, sql, message):
                 assert again.verify().is_sound
     except errors.ModelFileError:
         assert message == ""
+
+
+def test_verifying_says_how_far_it_is(ledger):
+    ledger.add(DAY, period="2026-01-01", key="a")
+    ledger.compact()
+    told = []
+    assert ledger.verify(progress=lambda name, share: told.append((name, share))).is_sound
+    assert [name.split()[0] for name, _ in told] == ["reading", "checking", "checking", "summing"]
+    assert [share for _, share in told] == [None, None, 1.0, 1.0]
 
 
 def test_an_old_receipt_shows_that_nothing_before_it_was_changed(ledger):
@@ -550,6 +561,8 @@ def test_the_command_line(plan, tmp_path, capsys, monkeypatch):
     assert "out.tally" in run("model x.ledger --half-life auto -o out.tally")
     assert "forgotten: 1 row in 1 batch" in run("forget x.ledger s")
     assert "forgotten already" in run("forget x.ledger s", 1)
+    assert "(--batch-id …)" in run("add x.ledger rows.csv --period-column day --key-column site", 1)
+    assert "with ledger create --windows auto" in run("model x.ledger --window auto -o out.tally", 1)
     assert "sound" in run("verify x.ledger --receipt receipt.json")
     assert "NOT SOUND" in run("verify x.ledger --receipt " + "0" * 64, 1)
     shown = json.loads(run("show x.ledger --keys --entries 2 --json"))

@@ -32,7 +32,10 @@ def run(options: argparse.Namespace) -> int:
         with replacing(options.output) as temporary:
             temporary.write_text(drift_page(found), encoding="utf-8")
         note(f"written to {options.output}", options)
-    return int(options.fail_above is not None and found.largest > options.fail_above)
+    if options.fail_above is None or found.largest <= options.fail_above:
+        return 0
+    note(f"the largest stability index, {found.largest:.3f}, is above {options.fail_above:g}", options)
+    return 1
 
 
 def compared(old: str, new: str, options: argparse.Namespace, unlabelled: bool = False) -> Drift:

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from tallybayes import storage
-from tallybayes.cli.screen import beside, console, note, notes, print_json
+from tallybayes.cli.screen import beside, console, note, notes, print_json, progress
 from tallybayes.core.schema import plural
 from tallybayes.errors import DataError, LedgerError, SettingError
 from tallybayes.storage.ledger import Ledger, LedgerReceipt
@@ -105,8 +105,9 @@ def forget(options: argparse.Namespace) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Verify a ledger."""
-    with Ledger.open(options.ledger) as ledger:
-        found = ledger.verify(None if options.receipt is None else _receipt(options.receipt))
+    receipt = None if options.receipt is None else _receipt(options.receipt)
+    with Ledger.open(options.ledger) as ledger, progress(options, "reading the file") as bar:
+        found = ledger.verify(receipt, None if bar is None else bar.phase)
     if options.json:
         print_json(found.as_dict())
     else:

@@ -10,6 +10,7 @@ from typing import Any
 
 OTHERS = {"sample_weight": "weight", "y": "target"}  # parameters whose option has another name
 OF_TRAIN = ("classical", "kind", "drop", "family", "missing_values", "decimal", "dates", "encoding", "readable")
+ELSEWHERE = {**dict.fromkeys(OF_TRAIN, "train"), **dict.fromkeys(("half_lives", "windows"), "ledger create")}
 ATTRIBUTES = {"schema_": "show"}  # what Python calls an attribute, and the command that prints it
 # Names and values may come from strangers: they must not steer a terminal, nor turn the order of what it shows.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -50,7 +51,7 @@ def in_options(message: str, options: argparse.Namespace) -> str:
         spelled = f"--{known.replace('_', '-')}"
         if hasattr(options, known):
             return spelled
-        return f"train {spelled}" if known in OF_TRAIN else None
+        return f"{ELSEWHERE[known]} {spelled}" if known in ELSEWHERE else None
 
     def parameter(found: re.Match[str]) -> str:
         return option(found[1]) or found[0]

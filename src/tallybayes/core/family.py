@@ -232,19 +232,6 @@ def by_slices(work: Callable[[slice], None], shape: tuple[int, int]) -> None:
         pass
 
 
-def totals(table: Array) -> Array:
-    """Sum of the rows (K,) of a tall narrow table, many rows at a stride.
-
-    Not as a product with ones: the threads of a BLAS keep spinning after it and take the cores from ours.
-    """
-    n_rows, n_columns = table.shape
-    tall = n_rows // 64 * 64
-    if not table.flags.c_contiguous or tall == 0:
-        return np.asarray(table.sum(axis=0))
-    folded = table[:tall].reshape(-1, 64 * n_columns).sum(axis=0)
-    return folded.reshape(64, n_columns).sum(axis=0) + table[tall:].sum(axis=0)
-
-
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     """A pseudocount for every column."""
     return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))

@@ -42,6 +42,11 @@ def importance(model: Model, rows: Rows, learned: bool = False) -> dict[str, flo
     return _means(model, np.clip(parts, -LARGEST, LARGEST), weight)
 
 
+def importance_of_scores(model: Model, scores: Array, weight: Array) -> dict[str, float]:
+    """The same of a model of one column, from the scores (n, K) of rows that had no part in it."""
+    return _means(model, (scores - np.maximum(model.prior_score, -LARGEST))[:, :, None], weight)
+
+
 def importance_of(model: Model) -> dict[str, float]:
     """The importance that was measured in fitting, or else is expected; the largest first."""
     found = dict(model.provenance.importance) or expected_importance(model)

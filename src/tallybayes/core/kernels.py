@@ -26,7 +26,9 @@ LEAST_VARIANCE = 1e-200  # what a constant column gets where nothing varies: oth
 
 def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     """The matrix as it is if the kernels can read it, otherwise slices of it converted to float64."""
-    readable = x.dtype in (np.float64, np.float32) and x.flags.aligned and all(s % x.itemsize == 0 for s in x.strides)
+    dtype, flags = x.dtype, x.flags
+    whole = flags.c_contiguous or flags.f_contiguous or all(s % x.itemsize == 0 for s in x.strides)
+    readable = dtype.char in "df" and dtype.isnative and flags.aligned and whole
     if readable or x.size == 0:
         yield 0, x if readable else np.asarray(x, dtype=np.float64)
         return

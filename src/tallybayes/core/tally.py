@@ -24,6 +24,8 @@ from tallybayes.core.summaries import MOST_WEIGHT, Counts, Index, Summary, cell_
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError, nearest
 
+MANY_CELLS = 10  # times the size of the rows from which on a table of words is large
+
 
 @dataclass(frozen=True, eq=False)
 class Block(ByValue):
@@ -264,9 +266,18 @@ def count(batch: Rows, families: Mapping[str, Counter], n_jobs: int | None = Non
     if batch.n_rows == 0:
         return _count_rows(batch, families, 0, 0)
     threads = min(threads_for(batch.size, n_jobs), batch.n_rows)
+    if threads > 1 and _n_word_cells(batch.schema) > MANY_CELLS * batch.size:
+        threads = 1  # a table for each thread would take longer to add up than the rows to count
     step = max(1, min(-(-batch.n_rows // threads), batch.most_rows or batch.n_rows))
     parts = map_rows(lambda a, b: _count_rows(batch, families, a, b), batch.n_rows, step, threads)
     return reduce(lambda mine, theirs: mine._joined(theirs, _added_in_place), parts)
+
+
+def _n_word_cells(schema: Schema) -> int:
+    """Cells of the columns of text in all classes."""
+    if schema.is_numbered:
+        return 0
+    return len(schema.classes) * sum(column.n_cells for column in schema.columns if column.is_text)
 
 
 def _added_in_place(mine: Any, theirs: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.threads import map_rows, threads_for
 
 
@@ -33,6 +33,25 @@ class TextRows:
         return self.start, self.word, self.amount, self.length
 
 
+def placed_words(x: Csr, place: NDArray[np.int32], labels: Labels) -> tuple[TextRows, NDArray[np.int64]]:
+    """Documents as amounts of the words that have a place (V,), and how many words of each (n,) have the place −1."""
+    n, room = x.shape[0], len(x.column) + 1
+    start, singles, length = np.zeros(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    word, amount = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+    column, data = np.asarray(x.column, dtype=np.int32), np.asarray(x.data, dtype=np.float32)
+    n_entries = _native.placed_words(
+        np.asarray(x.start, dtype=np.int64), column, data, place, start, word, amount, length, singles
+    )
+    return TextRows(start, word[:n_entries], amount[:n_entries], length, labels), singles
+
+
+def counts_of(count: Array, words: NDArray[np.intp]) -> NDArray[np.float32]:
+    """The rows of counts (V, K) that belong to some words."""
+    found = np.empty((len(words), count.shape[1]), dtype=np.float32)
+    _native.counts_of(np.ascontiguousarray(count), words.astype(np.int64), found)
+    return found
+
+
 @dataclass(frozen=True)
 class WordTable:
     """What each class has of every word, or all the other classes together."""
@@ -52,15 +71,16 @@ class WordTable:
         threads = threads_for(len(x.word) * self.amount.shape[1], n_jobs)
         times = factor.astype(np.float32)
 
-        def part(first: int, last: int) -> tuple[Array, Array]:
-            slope, curvature = np.zeros((2, len(self.total)))
-            args = x.labels.codes, x.labels.weight, base, times, first, last, slope, curvature
+        def part(first: int, last: int) -> Array:
+            slopes = np.zeros((len(self.total), 2))
+            args = x.labels.codes, x.labels.weight, base, times, first, last, slopes
             _native.word_slopes(*x.arrays, *self._arrays, *args)
-            return slope, curvature
+            return slopes
 
-        parts = list(map_rows(part, x.n_rows, max(1, -(-x.n_rows // threads)), threads))
-        slope, curvature = (parts[0] if len(parts) == 1 else np.sum(parts, axis=0)) if parts else np.zeros((2, 0))
-        return slope, curvature
+        total = np.zeros((len(self.total), 2))
+        for slopes in map_rows(part, x.n_rows, max(1, -(-x.n_rows // threads)), threads):
+            total += slopes
+        return total[:, 0], total[:, 1]
 
     def scores(
         self, x: TextRows, rows: NDArray[np.int64], weights: NDArray[np.float32], base: Array, n_jobs: int | None

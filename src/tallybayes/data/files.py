@@ -175,6 +175,14 @@ class File:
         """The same files with a number of a column read as a missing value."""
         return self.with_columns({name: (f"nullif({quoted(name)}, {value})", self.types[name])})
 
+    def counted(self, weight: str) -> File:
+        """The same files without the rows whose weight is zero."""
+        if self.storage(weight) not in ("number", "integer"):
+            return self
+        which = f"WHERE {quoted(weight)} IS DISTINCT FROM 0)"
+        scan, start = (f"(SELECT * FROM {each} {which}" for each in (self.scan, self.start or self.scan))
+        return replace(self, scan=scan, start=start)
+
     def with_columns(self, columns: Mapping[str, tuple[str, str]]) -> File:
         """The same files with some columns replaced by an expression of SQL, of a type."""
         kept = ", ".join(f"{expression} AS {quoted(name)}" for name, (expression, _) in columns.items())

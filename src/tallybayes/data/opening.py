@@ -42,7 +42,7 @@ def open_source(
     data : table, path or Source
         A pandas, Polars or PyArrow frame, a dict of columns, a list of dicts or an array; a file, or a pattern of
         files, of CSV, Parquet, JSON lines or Arrow; a DuckDB relation, a Polars LazyFrame, an Ibis, Spark or Dask
-        table. A source is returned as it is.
+        table. A source is returned as it is, without rows of weight zero.
     target : array-like of shape (n,) or str
         Class labels, or the name of the column that holds them.
     weight : array-like of shape (n,) or str, optional
@@ -67,8 +67,10 @@ def open_source(
     >>> source.facts.n_rows, source.classes
     (3, ('no', 'yes'))
     """
-    if isinstance(data, FileSource | TableSource | MatrixSource):
+    if isinstance(data, FileSource | MatrixSource):
         return data
+    if isinstance(data, TableSource):
+        return data.counted()
     check_unlabelled(unlabelled)
     if not is_stored(data):
         return _in_memory(read_table(data), target, weight, unlabelled, n_jobs)
@@ -107,4 +109,4 @@ def _in_memory(table: Table, target: Any, weight: Any, unlabelled: str, n_jobs: 
     if labels.keep is not None:
         table = table.take(labels.keep)
         weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight)[labels.keep]
-    return TableSource.of(table, labels, weight, name, n_jobs)
+    return TableSource.of(table, labels, weight, name, n_jobs).counted()

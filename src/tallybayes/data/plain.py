@@ -64,8 +64,12 @@ def _values(data: Any, plan: Plan, named: bool) -> Mapping[str, Any] | None:
     if not named:
         return None
     if kind is dict:
-        is_row = all(type(column) is list and len(column) == 1 for column in data.values())
-        return {name: column[0] for name, column in data.items()} if is_row else None
+        row = {}
+        for name, column in data.items():  # in one go: a row has no microseconds to spare
+            if type(column) is not list or len(column) != 1:
+                return None
+            row[name] = column[0]
+        return row
     if kind is list:
         return data[0] if len(data) == 1 and type(data[0]) is dict else None
     library = kind.__module__.partition(".")[0] if kind.__name__ == "DataFrame" and len(data) == 1 else ""

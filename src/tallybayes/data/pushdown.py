@@ -22,7 +22,7 @@ from tallybayes.data.first_rows import FirstRows, inspect
 from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress
 from tallybayes.data.sql import quoted
-from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
+from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_nothing, refuse_regression, refuse_unlabelled
 from tallybayes.errors import DataError
 
 NO_NAN = "'nan'::DOUBLE"
@@ -47,7 +47,7 @@ def survey(
     unknown = found.pop(None, (0, {}))[0]
     refuse_unlabelled(unknown, unlabelled, file.name, target)
     if not found:
-        raise DataError(f"{file.name} has no row with a label" if unknown else f"{file.name} has no rows")
+        refuse_nothing(file.name, unknown)
     classes = in_order(found)
     refuse_regression(file.name, target, classes)
     cells = {name: [found[k][1][name] for k in classes] for name in asked}

@@ -33,7 +33,7 @@ from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
 from tallybayes.data.sources import Facts, Places, counting, evidence
-from tallybayes.data.survey import Mode, Survey, can_push, profiles, pushed
+from tallybayes.data.survey import Mode, NoRowsError, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
@@ -87,8 +87,9 @@ class FileSource:
         self._samples: dict[Any, TableBatch] = {}
 
     def _prepared(self, file: Any) -> Any:
-        """The rows with lists as text, and −1 among integer labels as a missing one where rows may lack a label."""
+        """The rows that count, lists as text, −1 among integer labels as a missing one where rows may lack a label."""
         file = file.with_plain_types()
+        file = file if self.scan.weight is None else file.counted(self.scan.weight)
         signs = self.scan.unlabelled != "error" and file.storage(self.scan.target) == "integer"
         return file.without(self.scan.target, -1) if signs else file
 
@@ -171,11 +172,19 @@ class FileSource:
         columns = [infer(profile(name, opening.columns[name])) for name in unsure]
         # Not how many of the first rows are different: there are others.
         texts |= {c.name: replace(c, reason=c.reason.split(", ")[0]) for c in columns if c.is_text}
-        return self._survey(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts
+        return self._surveyed(file, {**modes, **dict.fromkeys(texts, "nothing")}, opening), texts
 
     def _opening(self, file: Any, unsure: Sequence[str], counted: Sequence[str]) -> Table:
         """The first rows: a file is parsed once for all that is seen in them."""
         return file.first(FIRST, [self.scan.target, *counted])
+
+    def _surveyed(self, file: Any, modes: Mapping[str, Mode], opening: Table | None = None) -> Survey:
+        try:
+            return self._survey(file, modes, opening)
+        except NoRowsError:
+            if self.scan.weight is None:
+                raise
+            raise DataError("Sample weights must contain at least one non-zero number.") from None
 
     def _survey(
         self,
@@ -191,7 +200,7 @@ class FileSource:
 
         def work(file: Any) -> TableBatch:
             self.file = self._prepared(self._as_learned(file, schema))
-            self._seen = self._survey(self.file, {})
+            self._seen = self._surveyed(self.file, {})
             if lost := [name for name in also if name not in self.file.types]:
                 raise DataError(f"{self.file.name} has no column {lost[0]!r}; {nearest(lost[0], self.file.types)}")
             tables = self._tables([*self._evidence(schema), *also])
@@ -208,7 +217,7 @@ class FileSource:
             modes: dict[str, Mode] = {c.name: "numbers" if c.levels is None else "levels" for c in known}
             modes |= {c.name: "nothing" for c in known if c.is_text}
             levels = {c.name: c.levels or () for c in known if modes[c.name] == "levels"}
-            return file, self._survey(file, modes).spelled(levels)
+            return file, self._surveyed(file, modes).spelled(levels)
 
         self.file, self._seen = with_retyping(self.file, work)
         self._refuse_one_sign()

@@ -110,6 +110,21 @@ class TableSource:
         labels = Labels.hard(codes, row_weights(weight, table.n_rows))
         return cls(table, tuple(classes.tolist()), labels, facts, n_jobs)
 
+    def counted(self) -> TableSource:
+        """The same without the rows of weight zero: their levels, dates and classes go too."""
+        codes = self.labels.codes
+        assert codes is not None
+        counts = self.labels.weight > 0
+        of_each = np.bincount(codes[counts & (codes >= 0)], minlength=len(self.classes))
+        if counts.all() or not of_each.any():
+            return self
+        rows, there = np.flatnonzero(counts), of_each > 0
+        new = np.where(codes >= 0, (np.cumsum(there) - 1)[codes], -1)[rows].astype(codes.dtype)
+        facts = replace(self.facts, n_rows=int(of_each.sum()), class_rows=tuple(of_each[there].tolist()))
+        classes = tuple(label for label, is_there in zip(self.classes, there, strict=True) if is_there)
+        labels = Labels.hard(new, self.labels.weight[rows])
+        return replace(self, table=self.table.take(rows), classes=classes, labels=labels, facts=facts)
+
     def profile(self, overrides: Overrides, stream: bool = False) -> Schema:
         schema = self.schema or Schema(self._inferred(overrides, not stream), self.classes)
         return with_chosen_words(schema, [read_as(self.table, schema.columns)], self.n_jobs)

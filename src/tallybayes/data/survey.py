@@ -69,6 +69,15 @@ class Survey:
         return replace(self, columns={**self.columns, **{c: self.columns[c].spelled(known[c]) for c in known}})
 
 
+class NoRowsError(DataError):
+    """There is nothing to count."""
+
+
+def refuse_nothing(name: str, unlabelled: float) -> None:
+    """Refuse a table none of whose rows has a label."""
+    raise DataError(f"{name} has no row with a label") if unlabelled else NoRowsError(f"{name} has no rows")
+
+
 def refuse_unlabelled(n_rows: int, unlabelled: str, name: str, target: str) -> None:
     """Rows without a label are an error unless they are to be left out."""
     if n_rows and unlabelled == "error":

@@ -91,6 +91,12 @@ def label_array(y: Any) -> NDArray[Any]:
     return labels
 
 
+def name_of(y: Any) -> str | None:
+    """The name of a series of labels, if it has one."""
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    return column.name if isinstance(column, nw.Series) and isinstance(column.name, str) and column.name else None
+
+
 def _exact(y: Any) -> NDArray[Any]:
     """Labels as an array; a column of integers or booleans with missing values as objects, for floats round them."""
     if isinstance(y, (np.ndarray, list, tuple)):

@@ -277,15 +277,15 @@ class SeriesValues(HoldsText):
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
         if "_listed" in vars(self):  # for the levels, perhaps
             return self._listed.rows(first, last).codes(levels)
-        part, known = self.series[first:last], [level for level in levels if level is not None]
         if self.storage == "text":
-            return _listed(part).codes(levels)
+            return _listed(self.series[first:last]).codes(levels)
+        known = [level for level in levels if level is not None]
         if self.storage == "number" or (self.storage == "integer" and not self.n_missing):
             codes = encode(self.numbers(first, last), known)
         elif self.storage == "integer":  # as they are: floats, which have NaN, cannot distinguish large integers
-            codes = encode(np.array(part.to_list(), dtype=object), known)
+            codes = encode(np.array(self.series[first:last].to_list(), dtype=object), known)
         else:
-            codes = encode(np.asarray(part.to_numpy(), dtype=object), known)
+            codes = encode(np.asarray(self.series[first:last].to_numpy(), dtype=object), known)
         return with_missing_code(codes, levels)
 
 

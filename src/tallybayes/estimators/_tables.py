@@ -25,6 +25,7 @@ from tallybayes.data.plain import one_row
 from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import TableBatch
+from tallybayes.data.targets import name_of
 from tallybayes.errors import DataError, SettingError
 from tallybayes.estimators._checks import (
     Target,
@@ -132,12 +133,13 @@ class TableNB(Fitted):
         """The table without its labels, the labels, and the column that held them."""
         if y is None and "model_" in vars(self):  # a fitted one knows which column it was
             y = self.model_.provenance.target
-        return (*split_target(X, y), y) if isinstance(y, str) else (X, y, None)
+        return (*split_target(X, y), y) if isinstance(y, str) else (X, y, name_of(y))
 
     def _table_source(self, X: Any, target: Target, weight: Any, name: str | None) -> TableSource:
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         check_size(table, self, len(labels))
+        name = None if name in table.columns else name  # which then is a column like the others
         return TableSource.of(table, target, weight, name, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------ reading rows
@@ -155,10 +157,14 @@ class TableNB(Fitted):
     ) -> TableBatch:
         """A table of known columns with its labels; in learning new levels are taken in."""
         check_size(table, self, len(labels))
+        weights = row_weights(weight, table.n_rows)
+        rows = np.flatnonzero(weights)
+        if learning and 0 < len(rows) < table.n_rows:  # a row of weight zero brings no level and no class
+            table, labels, weights = table.take(rows), labels[rows], weights[rows]
         table = self._matched(table)
         columns = grown(self.schema_.columns, table, self.n_jobs) if learning else tuple(self.schema_.columns)
         found, codes = Target.coded(labels, classes)
-        encoded = Labels.hard(codes, row_weights(weight, table.n_rows))
+        encoded = Labels.hard(codes, weights)
         schema = Schema(columns, tuple(found.tolist()))
         batch = TableBatch(schema, table, self.tally_.places, encoded)
         return batch if learning else with_warnings(batch)

@@ -68,7 +68,10 @@ class Slopes:
     def scores(self, events: Dense | Sparse) -> Array:
         """The sum (n, K) over the columns that have a value."""
         if isinstance(events, Sparse):
-            return kernels.sparse_scores(events.x, self.slope, events.threshold) + self.total_offset
+            scores = kernels.sparse_scores(events.x, self.slope, events.threshold)
+            if self.offset is not None:
+                scores += self.total_offset
+            return scores
         if events.seen is None or self.offset is None:
             return events.value @ self.slope + self.total_offset
         return events.value @ self.slope + events.seen @ self.offset

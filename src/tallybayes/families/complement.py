@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import BEYOND, Family, per_column, pseudocounts, totals
+from tallybayes.core.family import BEYOND, Family, per_column, pseudocounts
 from tallybayes.core.schema import Column, Kind
-from tallybayes.core.summaries import Counts
+from tallybayes.core.summaries import Counts, totals
 from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import NotAvailableError, UnlearnError
 from tallybayes.families._linear import LaterSlopes, Linear, sparse_of
@@ -56,7 +56,7 @@ class Rivals(Linear):
     @cached_property
     def other_total(self) -> Array:
         """Words (K,) of all classes but the one."""
-        total = totals(self.count)
+        total = self.summary.class_total
         return np.asarray(total.sum() - total)
 
     @cached_property

@@ -25,11 +25,10 @@ from tallybayes.core.family import (
     per_column,
     pseudocounts,
     quiet_log,
-    totals,
     weighted_logs,
 )
 from tallybayes.core.schema import Column, Kind
-from tallybayes.core.summaries import Counts
+from tallybayes.core.summaries import Counts, totals
 from tallybayes.core.terms import Bag, Text
 from tallybayes.errors import DataError, NotAvailableError, SettingError
 from tallybayes.families._linear import (
@@ -55,7 +54,7 @@ class Words(Linear):
     @cached_property
     def total(self) -> Array:
         """Words (K,) of each class."""
-        return totals(self.summary.count.T)
+        return self.summary.class_total
 
 
 @dataclass(frozen=True)
@@ -290,7 +289,7 @@ def log_shares(
 def mean_length(summary: Counts) -> Array:
     """Mean number of words (K,) in the rows of each class."""
     weight = summary.weight[:, 0]
-    return np.divide(totals(summary.count.T), weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.divide(summary.class_total, weight, out=np.zeros_like(weight), where=weight > 0)
 
 
 def sample_words(theta: Array, length: Array, codes: NDArray[Any], rng: np.random.Generator) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Csr, Labels
-from tallybayes.core.family import MOST_DRAWN, Counting, Family, left_of, per_column, quiet_log, totals, weighted_logs
+from tallybayes.core.family import MOST_DRAWN, Counting, Family, left_of, per_column, quiet_log, weighted_logs
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Line
@@ -95,7 +95,7 @@ class Poisson(Family):
             mass = rest + alpha[0]
             own = np.where(mass > 0, words - times_log(length, np.where(mass > 0, mass, 1.0)), 0.0)
             # Σ_d λ_d in one piece: every column has the same weight.
-            total = left_of(totals(summary.count.T)[k], w * length)
+            total = left_of(summary.class_total[k], w * length)
             own -= x.n_columns * _rates(total / x.n_columns, rest, alpha[0])
         else:
             values, seen = Dense.of(x, None)

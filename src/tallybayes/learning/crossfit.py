@@ -16,22 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Labels
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import Settings
-from tallybayes.core.tally import Block, Tally
+from tallybayes.core.tally import Block, Tally, count
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
-from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, best_strength
+from tallybayes.learning.corrections import LITTLE_WORK, STRENGTHS, Cells, Path, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
-from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
+from tallybayes.learning.ladder import Ladder, climbed, evidence_of, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.remembered import RememberedBatch
 from tallybayes.learning.screening import joining_words
@@ -50,6 +50,7 @@ class _Folds:
 
     batch: TableBatch
     fold: NDArray[np.intp]
+    rows: Sequence[TableBatch]  # of each fold, all of them
     ladders: Sequence[Ladder]
     n_jobs: int | None
 
@@ -72,7 +73,8 @@ class _Folds:
             ladders.append(ladder)
             options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
         judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
-        return cls(batch.take(judged), fold[judged], ladders, options.n_jobs)
+        rows = [batch.take(np.flatnonzero(fold == number)) for number in range(n_folds)]
+        return cls(batch.take(judged), fold[judged], rows, ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -100,13 +102,27 @@ class _Folds:
 
     def prior(self) -> Array:
         """Log prior (n, K); a class that none of the other folds has is as likely as half a row."""
-        logs = []
-        for number, ladder in enumerate(self.ladders):
-            weight = ladder.read.model.tally.class_weight
-            least = 0.5 * float(weight[weight > 0].min(initial=1.0)) if weight.any() else 1.0
-            prior = np.maximum(ladder.read.model.log_prior, np.log(least / max(float(weight.sum()), least)))
-            logs.append(np.broadcast_to(prior, (int((self.fold == number).sum()), len(prior))))
-        return self.gathered(logs)
+        logs = [_log_prior(ladder.read.model) for ladder in self.ladders]
+        return np.stack(logs)[self.fold]
+
+    def without(self, number: int, stack: Stack, shrinkage: float | None) -> Array:
+        """Scores (n, K) that know nothing of a fold: those of the others by what was counted without it, too."""
+        scores = stack.scores.copy()
+        for other, ladder in enumerate(self.ladders):
+            if other != number:
+                model = _collapsed(ladder, stack.by_fold[number], shrinkage)
+                own = replace(self.rows[number], schema=model.schema, places=model.tally.places)
+                fewer = replace(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
+                evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
+                scores[self.fold == other] = _log_prior(fewer) + evidence
+        return scores
+
+
+def _log_prior(model: Model) -> Array:
+    """Log prior (K,); a class that no row has is as likely as half a row."""
+    weight = model.tally.class_weight
+    least = 0.5 * float(weight[weight > 0].min(initial=1.0)) if weight.any() else 1.0
+    return np.maximum(model.log_prior, np.log(least / max(float(weight.sum()), least)))
 
 
 def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None] | None:
@@ -117,6 +133,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
+        whole = None if whole is None else whole.judged()
         folds = None if whole is None else _Folds.dealt(batch, learned, options, whole)
         if folds is None or whole is None:
             return None
@@ -142,7 +159,7 @@ def _stacked(folds: _Folds, prior: Array, whole: Ladder, options: Options) -> tu
     start = np.array([0.0, 0.0, 1.0])
     evidence = [np.nan_to_num(each, neginf=-1e6, posinf=1e6) for each in folds.evidence()]
     if options.weights != "auto":
-        return Stack(start, prior + evidence[2]), None
+        return Stack(start, prior + evidence[2], np.stack([start] * len(folds.ladders))), None
     readings = Readings.of(evidence, prior, labels, folds.fold)
     plain = readings.stacked(start)
     if whole.block is None or any(ladder.block is None for ladder in folds.ladders):
@@ -224,25 +241,21 @@ def _corrected(
     pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
     if None in cells.values() and not all(pairs):
         return model, stack.scores
+    bases = [stack.scores] * len(ladders)  # that corrections without each fold start from, and those of all
 
     def regression(number: int) -> Regression:
-        return Regression(
-            _joined(cells[ladders[number].informative], pairs[number], folds.batch), stack.scores, labels
-        ).bounded()
+        found = _joined(cells[ladders[number].informative], pairs[number], folds.batch)
+        return Regression(found, bases[number], labels).bounded()
 
-    args = folds.fold, stack.scores, labels, options.n_jobs
-    path = best_strength(regression, *args)
-    if path.strength is None or not is_better(losses(stack.scores, labels), losses(path.scores, labels), labels.weight):
+    path = _judged(regression, bases, folds, stack, shrinkage)
+    if path is None:
         return model, stack.scores
     more = _interactions(folds, whole, pairs, regression, path, options)
     if more[-1]:
         before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
         weaker = STRENGTHS[max(STRENGTHS.index(path.strength) - 1, 0) :]
-        other = best_strength(regression, *args, weaker, path)
-        gained = other.strength is not None and is_better(
-            losses(path.scores, labels), losses(other.scores, labels), labels.weight
-        )
-        if gained:
+        other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, weaker, path)
+        if _gains(other, path.scores, labels):
             path, whole = other, whole.with_corrected(more[-1], batch, options.n_jobs)
             model = _collapsed(whole, stack.weights, shrinkage)
         else:
@@ -252,6 +265,34 @@ def _corrected(
     offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(path.strength)))
     noted = model.provenance.noted("corrections learned")
     return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
+
+
+def _judged(
+    regression: Callable[[int], Regression], bases: list[Array], folds: _Folds, stack: Stack, shrinkage: float | None
+) -> Path | None:
+    """Corrections of the bases, judged on rows that had no part in either; None where they gain no more than noise.
+
+    What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
+    not confirm it, so corrections learned from them turn away from it, and the fold seems harder to predict than it is.
+    The bases are therefore scored again without each fold. Where there is little to read, a first look with the bases
+    as they are costs less; corrections that do not gain there are not looked at again.
+    """
+    path, labels = None, folds.batch.labels
+    strengths: Sequence[float] = STRENGTHS
+    assert labels is not None
+    if regression(0).work <= LITTLE_WORK:
+        path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs)
+        if not _gains(path, stack.scores, labels):
+            return None
+        strengths = STRENGTHS[STRENGTHS.index(path.strength) :]
+    bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
+    path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
+    return path if _gains(path, stack.scores, labels) else None
+
+
+def _gains(path: Path, before: Array, labels: Labels) -> bool:
+    """Whether rows are better predicted with corrections, beyond noise."""
+    return path.strength is not None and is_better(losses(before, labels), losses(path.scores, labels), labels.weight)
 
 
 def _interactions(

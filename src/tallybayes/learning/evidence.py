@@ -19,7 +19,7 @@ LEARNED_ROWS = 50_000  # rows that weights and pairs are learned from
 MOST_CELLS = 16_000_000  # of evidence, in float32
 MOST_SCORES = 600_000  # rows × classes that a few weights are learned from or judged on; of more rows, every so many
 SLICE = 1 << 17  # numbers worked on at a time
-ROWS_AT_ONCE = 1 << 14  # whose evidence is held for all classes
+AT_ONCE = 1 << 21  # cells of evidence that are held for all classes
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,9 @@ def _write(
     assert sample.labels is not None
     assert sample.labels.codes is not None
     batch, order = replace(sample, schema=model.schema, places=places), {p: place for place, p in enumerate(used)}
-    for at in range(0, sample.n_rows, ROWS_AT_ONCE):
-        some = slice(at, min(at + ROWS_AT_ONCE, sample.n_rows))
+    step = max(1, AT_ONCE // max(model.n_classes * len(used), 1))
+    for at in range(0, sample.n_rows, step):
+        some = slice(at, min(at + step, sample.n_rows))
         evidence = np.empty((some.stop - at, model.n_classes, len(used)), dtype=np.float32)
         # Against the row's own class before it is rounded: the unit of a column shifts the logs of all classes alike.
         model.left_out.each_column(batch.rows(at, some.stop), evidence, order)

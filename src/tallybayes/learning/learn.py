@@ -14,7 +14,7 @@ from tallybayes.core import calibration
 from tallybayes.core.batch import Array, Rows, every_nth
 from tallybayes.core.class_weights import as_array, check_factors, class_factors, weighted_labels
 from tallybayes.core.evaluation import Evaluation
-from tallybayes.core.importance import MOST_ROWS, importance
+from tallybayes.core.importance import MOST_ROWS, importance, importance_of_scores
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
@@ -74,7 +74,7 @@ def learn(
     source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs, **how)
     model, unseen = _learned(source, options, before)
     model = replace(model, provenance=_provenance(source.facts, model.provenance))
-    model = _judged(_ranked(model, source, options), unseen, source, options)
+    model = _judged(_ranked(model, unseen, source, options), unseen, source, options)
     if not options.stream:
         _warn(model, source.facts)
     return model
@@ -254,16 +254,22 @@ def _provenance(facts: Facts, chosen: Provenance) -> Provenance:
     )
 
 
-def _ranked(model: Model, source: Source, options: Options) -> Model:
+def _ranked(model: Model, unseen: Unseen | None, source: Source, options: Options) -> Model:
     """The model with the importance of its columns; that of textbook models is estimated when it is asked for."""
     if options.is_textbook or model.n_classes < 2:
         return model
-    rows = every_nth(sample_of(model, source), MOST_ROWS)
-    try:
-        found = importance(model, rows, learned=True)
-    except NotAvailableError:  # of words that are weighted by how rare they are in all texts
-        found = importance(model, rows)
+    if unseen is not None and len(model.schema.columns) == len(model.texts) == 1:
+        found = importance_of_scores(model, unseen.scores, unseen.labels.weight)
+    else:
+        found = _measured_importance(model, every_nth(sample_of(model, source), MOST_ROWS))
     return replace(model, provenance=replace(model.provenance, importance=found))
+
+
+def _measured_importance(model: Model, rows: Rows) -> dict[str, float]:
+    try:
+        return importance(model, rows, learned=True)
+    except NotAvailableError:  # of words that are weighted by how rare they are in all texts
+        return importance(model, rows)
 
 
 def _judged(model: Model, unseen: Unseen | None, source: Source, options: Options) -> Model:

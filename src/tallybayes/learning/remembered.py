@@ -42,7 +42,9 @@ class RememberedBatch(TableBatch):
         return cls(batch.schema, batch.table, batch.places, batch.labels)
 
     def take(self, rows: NDArray[Any]) -> RememberedBatch:
-        """Some rows, by number."""
+        """Some rows, by number; the same where they are all, which are not kept twice."""
+        if len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows)):
+            return self
         labels = None if self.labels is None else self.labels.take(rows)
         return replace(self, table=self.table.take(rows), labels=labels, kept=self.kept.take(rows))
 

@@ -33,6 +33,7 @@ class Stack:
 
     weights: Array  # (V,)
     scores: Array  # (n, K) with the prior; of each fold with weights learned from the other folds
+    by_fold: Array  # (folds, V) these weights
 
     def loss(self, labels: Labels) -> float:
         """Mean loss of the scores."""
@@ -95,12 +96,13 @@ class Readings:
 
     def _stacked_from(self, start: Array) -> Stack:
         n_folds = int(self.fold.max()) + 1
-        each = np.stack([self.weights(start, number)[0] for number in range(n_folds)])[self.fold]
+        by_fold = np.stack([self.weights(start, number)[0] for number in range(n_folds)])
+        each = by_fold[self.fold]
         scores = self.prior.copy()
         for v, evidence in enumerate(self.evidence):
             if self.sound[v]:
                 scores += each[:, v, None] * evidence
-        return Stack(self.weights(start)[0], scores)
+        return Stack(self.weights(start)[0], scores, by_fold)
 
 
 def _against_own(scores: Array, labels: Labels) -> NDArray[np.float32]:

@@ -30,7 +30,7 @@ from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable
+from tallybayes.core.word_kernels import WordCounts, WordTable, counts_of, placed_words
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
@@ -40,6 +40,7 @@ from tallybayes.learning.weights import learn
 MOST_CELLS = 60_000_000  # words × classes that have weights of their own, in float32
 MANY_TERMS = 20_000_000  # entries × classes from which on two folds do: what one holds back is hardly missed
 FEW_TERMS = 5_000_000  # entries × classes up to which several steps are tried: each is a pass over the documents
+TUNED_SCORES = 40_000  # documents × classes that are enough for two numbers
 MANY_SCORES = 100_000  # documents × classes from which on classes need no intercepts
 MOST = 65_535  # documents that the order of words by frequency tells apart
 USUAL = 1e-3  # a word whose weight is off by a smaller share has the weight of the text
@@ -169,7 +170,9 @@ def cross_fitted(rows: WordRows, n_folds: int, n_jobs: int | None = None) -> tup
 def choose(rows: WordRows, said: Array, few: NDArray[np.bool_], ways: Sequence[Way | None]) -> Choice:
     """The way that predicts some of the documents best, and what goes with it."""
     n_classes, labels = said.shape[2], rows.labels.take(np.flatnonzero(few))
-    codes: Any = labels.codes
+    some = np.flatnonzero(few)[:: max(1, round(few.sum() * n_classes / TUNED_SCORES))]
+    tuning = rows.labels.take(some)
+    codes: Any = tuning.codes
 
     def loss(choice: Choice) -> float:
         return float(labels.weight @ losses(choice.scores(rows, said)[few], labels))
@@ -177,8 +180,8 @@ def choose(rows: WordRows, said: Array, few: NDArray[np.bool_], ways: Sequence[W
     def tuned(way: Way | None) -> Choice:
         text, prior = 1.0, rows.prior
         if rows.is_alone:
-            own = said[few, rows.place_of(way), :, None].astype(np.float32)
-            evidence = HeldOut.of(own, rows.rest[0], codes, labels.weight)
+            own = said[some, rows.place_of(way), :, None].astype(np.float32)
+            evidence = HeldOut.of(own, rows.rest[0], codes, tuning.weight)
             prior, text = learn(evidence, np.ones(2)).tolist()
         return Choice(way, max(text, LEAST_FACTOR), prior, np.zeros(n_classes))
 
@@ -295,24 +298,12 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     place = np.full(len(documents), -1, dtype=np.int32)
     place[known] = -2
     place[kept] = np.arange(len(kept), dtype=np.int32)
-    word = place[x.column]
-    there = word >= 0
-    length, entries, singles = (_by_row(each, x.start) for each in (x.data, there, word == -1))
-    start = np.concatenate(([0], np.cumsum(entries))).astype(np.int64)
-    texts = TextRows(start, word[there], x.data[there].astype(np.float32), length.astype(np.float64), batch.labels)
-    count = np.ascontiguousarray(summary.count.T[kept], dtype=np.float32)
+    texts, singles = placed_words(x, place, batch.labels)
+    count = counts_of(summary.count.T, kept)
     alpha = float(np.ravel(family.alpha)[0])
-    counts = WordCounts(
-        texts, count, summary.count.sum(axis=1), len(documents), singles.astype(np.int64), alpha, family.by_rivals
-    )
+    counts = WordCounts(texts, count, summary.class_total, len(documents), singles, alpha, family.by_rivals)
     log_prior = np.maximum(model.log_prior, -1e3)
     rest = np.tile(log_prior, (batch.n_rows, 1)) if scores is None else np.ascontiguousarray(scores)
     prior = given.prior if scores is None else 1.0
     learned = documents[kept] >= LEAST_DOCUMENTS
     return WordRows(counts, learned, kept, given.columns[model.texts[block].name], rest, prior, scores is None)
-
-
-def _by_row(values: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
-    """Sums of the entries of each row."""
-    total = np.concatenate(([0], np.cumsum(values)))
-    return np.asarray(total[start[1:]] - total[start[:-1]])

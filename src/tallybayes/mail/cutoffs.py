@@ -17,8 +17,8 @@ from tallybayes.errors import DataError
 from tallybayes.mail.verdicts import Thresholds
 
 SHARE = 0.001  # of the ham that may be called spam
-TAIL = 0.05  # of the ham whose scores are the tail
-LEAST_TAIL = 10  # messages in the tail, however few there are
+TAIL = 0.01  # of the ham whose scores are the tail: of a larger one, half of the promised share was called spam
+LEAST_TAIL = 15  # messages in the tail, however few there are
 HAM_BELOW = 0.1  # a message with less than this probability of spam is ham
 LEAST_SPAM = 0.5  # whatever is promised, spam is what is likelier spam than ham
 

@@ -24,11 +24,15 @@ UNSEEN = ["script", "style", "noscript", "template"]
 LINKS = "[href], [src], [action], [background]"
 # What may hide text; only a page that has it is looked at element by element.
 HINT = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0|color|\bhidden\b|size=.?0"
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0|color|\bhidden\b|size=.?0|"
+    r":\s*-\d{4}"
 )
 MARK = "data-tallybayes"
 STYLED = "[style], [hidden], font[color], font[size]"
-NOT_SHOWN = re.compile(r"display:none|visibility:hidden|opacity:0(?:\.0*)?(?:;|!|$)|mso-hide:all")
+NOT_SHOWN = re.compile(
+    r"display:none|visibility:hidden|opacity:0(?:\.0*)?(?:;|!|$)|mso-hide:all|"
+    r"(?:^|;)(?:left|top|text-indent|margin-left):-\d{4,}"  # far outside the page
+)
 NO_SIZE = re.compile(r"(?:font-size|max-height):(?:0*(?:\.0+)?(?:px|pt|em|rem|%)?|1p[xt])(?:;|!|$)")
 COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
 BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;!]+)")

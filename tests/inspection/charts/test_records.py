@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tallybayes import GaussianDiscriminant, GaussianNB, MultinomialNB, NaiveBayes
@@ -203,3 +204,15 @@ def test_whole_numbers_are_drawn_one_by_one_and_narrow_bins_do_not_hide_the_othe
     edges, height = uneven.histogram()
     assert len(edges) == len(height) + 1 < 50
     assert (height > 0.02).all()
+
+
+def test_copies_of_rows_are_a_warning_where_they_are_no_chance() -> None:
+    penguins = pd.DataFrame(datasets.penguins())
+
+    def copies(frame: pd.DataFrame) -> list[str]:
+        model = NaiveBayes(classical=True).fit(frame, target="species")
+        return [str(found) for found in concerns(model, frame) if found.kind == "copies"]
+
+    assert copies(penguins) == []
+    assert copies(penguins[["island", "sex", "species"]]) == []  # a few levels repeat each other by nature
+    assert copies(pd.concat([penguins, penguins[:20]]))[0].startswith("19 of 364 rows are copies of others")

@@ -14,7 +14,7 @@ from tallybayes.core.schema import Level, plural
 from tallybayes.data.engines.sums import centred, level_sums, sums_of
 from tallybayes.data.engines.table import Lazy
 from tallybayes.data.files import FIRST
-from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_regression, refuse_unlabelled
+from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_nothing, refuse_regression, refuse_unlabelled
 from tallybayes.errors import DataError
 
 
@@ -49,7 +49,7 @@ def _by_class(lazy: Lazy, target: str, rows: Mapping[Level, float]) -> dict[Leve
     """The number of rows of each class, in order; None is no class. A target that is no label is refused."""
     classes = in_order(label for label in rows if label is not None)
     if not classes:
-        raise DataError(f"{lazy.name} has no row with a label" if rows.get(None) else f"{lazy.name} has no rows")
+        refuse_nothing(lazy.name, rows.get(None, 0.0))
     found = {label: rows[label] for label in classes}
     n_rows = int(sum(found.values()))
     if len(classes) > max(1000, n_rows // 2):

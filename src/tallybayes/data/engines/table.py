@@ -210,6 +210,13 @@ class Lazy:
         changed = nw.when(column != value).then(column).alias(self.renamed.get(name, name))
         return Lazy(self.frame.with_columns(changed), self.renamed)
 
+    def counted(self, weight: str) -> Lazy:
+        """The same table without the rows whose weight is zero."""
+        if self.storage(weight) not in ("number", "integer"):
+            return self
+        column = self.column(weight)
+        return Lazy(self.frame.filter((column != 0) | column.is_null()), self.renamed)
+
     @property
     def can_read(self) -> bool:
         """Whether columns can be read from others, such as the parts of a date, where the rows are."""

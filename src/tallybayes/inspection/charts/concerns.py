@@ -1,4 +1,4 @@
-"""Warnings about a model: columns that leak the class or nearly number the rows, classes of few rows or like names."""
+"""Warnings about a model: columns that leak the class or number the rows, classes of few rows, rows entered twice."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Codes, Labels
+from tallybayes.core.batch import Array, Codes, Labels, Rows
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.merging import plain_label
 from tallybayes.core.model import Model
 from tallybayes.core.schema import amount, few_of
 from tallybayes.core.summaries import Counts
+from tallybayes.data.tables import TableBatch
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels
 from tallybayes.inspection.charts.columns import column_pictures, encoded
 from tallybayes.inspection.charts.shapes import ColumnPicture
@@ -26,6 +27,7 @@ MOST_COLUMNS = 60  # that are compared two by two, the most informative ones
 BINS = 8  # that numbers are compared in
 MOST_LEVELS = 20
 NEARLY = 0.5  # different values a row from which on a category nearly numbers the rows
+COPIED = 0.02  # share of the rows from which on copies matter
 MANY = 20  # values that it must have for that
 
 
@@ -33,7 +35,7 @@ MANY = 20  # values that it must have for that
 class Concern:
     """A warning about a model."""
 
-    kind: str  # "one class", "leak", "identifier", "few rows", "never predicted", "like names" or "dependent"
+    kind: str  # "one class", "leak", "identifier", "few rows", "never predicted", "like names", "copies" or "dependent"
     columns: tuple[str, ...]  # or classes, where it is about these
     strength: float  # between 0 and 1
     text: str
@@ -87,7 +89,7 @@ def concerns(
     found = [*_one_class(model), *_leaks(model, pictures)[:most], *_identifiers(model)[:most]]
     found += [*_few_rows(model, most), *_never_predicted(model, evaluation), *_twins(model)[:most]]
     if data is not None:
-        return (*found, *_dependent(model, data, pictures, most))
+        return (*found, *_copies(rows_of(model, data)), *_dependent(model, data, pictures, most))
     for column in [c for c in model.schema.columns if c.parts is not None and c.kind == "block"][:most]:
         assert column.parts is not None
         names = tuple(part.name for part in column.parts)
@@ -197,6 +199,39 @@ def _twins(model: Model) -> list[Concern]:
         Concern("like names", names, 1.0, f"the classes {few_of(names)} are written almost alike: are they one class?")
         for names in alike
     ]
+
+
+def _copies(rows: Rows) -> list[Concern]:
+    """Rows that are entered more than once, of which one fold then teaches what another asks.
+
+    Rows of a few levels repeat each other by nature. So rows are looked at that share their values of the two most
+    varied columns of numbers: copies share all others too.
+    """
+    inputs = [column for column in rows.schema.columns if column.is_evidence and not column.is_derived]
+    measured = [column.name for column in inputs if column.kind in ("numeric", "count")]
+    if not isinstance(rows, TableBatch) or rows.n_rows < FEW or len(inputs) < 2 or not measured:
+        return []
+    keys = rows.keys().exact
+    if rows.n_rows - len(np.unique(keys)) < COPIED * rows.n_rows:
+        return []
+    numbers = [rows.table.columns[name].numbers(0, rows.n_rows) for name in measured]
+    varied = np.column_stack(sorted(numbers, key=lambda values: -len(np.unique(values)))[:2])
+    known = np.isfinite(varied).all(axis=1)
+    same = np.unique(keys[known], return_counts=True)[1]
+    alike = np.unique(varied[known], axis=0, return_counts=True)[1]
+    n_copies = int(known.sum()) - len(same)
+    if n_copies < COPIED * rows.n_rows or _couples(same) < NEARLY * _couples(alike):
+        return []
+    text = (
+        f"{n_copies:,} of {rows.n_rows:,} rows are copies of others, and the figures take them for new ones: "
+        "were they entered twice?"
+    )
+    return [Concern("copies", (), n_copies / rows.n_rows, text)]
+
+
+def _couples(sizes: NDArray[np.intp]) -> int:
+    """Couples of rows in groups of such sizes."""
+    return int((sizes * (sizes - 1)).sum()) // 2
 
 
 def _dependent(model: Any, data: Any, pictures: Sequence[ColumnPicture], most: int) -> list[Concern]:

@@ -14,8 +14,9 @@ from tallybayes import _native
 from tallybayes.core.batch import Array
 from tallybayes.errors import ModelFileError
 
-WIDE = 1  # flag: numbers of cells above 65,535
-AMOUNTS = ("<u1", "<u2", "<f8")  # types of amounts; which one is the flag, times two
+# Types of numbers of cells, of amounts and of weights; the flags say which, in bits 0–1, 2–3 and 4.
+NUMBERS, AMOUNTS, WEIGHTS = ("<u1", "<u2", "<u4"), {0: "<u1", 1: "<u2", 3: "<f8"}, ("<u1", "<f8")
+SPARSE = 8  # times as many cells as there are amounts: these are sorted rather than counted out
 Index = NDArray[np.int64]
 
 
@@ -72,20 +73,27 @@ def packed(owner: Index | None, cell: Index, amount: Array, c_owner: Index | Non
 
     Of a moment of one row of weight 1, the mean is all there is; these come first.
     """
-    wide = max(int(cell.max(initial=0)), int(c_cell.max(initial=0))) > 0xFFFF
-    most = amount.max(initial=0.0)
-    kind = 2 if most > 0xFFFF or (np.rint(amount) != amount).any() else 1 if most > 0xFF else 0
-    of = "<u4" if wide else "<u2"
+    most = max(int(cell.max(initial=0)), int(c_cell.max(initial=0)))
+    number = 0 if most <= 0xFF else 1 if most <= 0xFFFF else 2
     single = (c[:, 0] == 1.0) & (c[:, 2] == 0.0)
+    others = c[~single]
+    kind, weight = _whole(amount), min(_whole(others[:, 0]), 1)
     order = np.concatenate((np.flatnonzero(single), np.flatnonzero(~single)))
+    means = c[single, 1].astype("<f8").tobytes() + np.ascontiguousarray(others[:, 1:], dtype="<f8").tobytes()
     return Packed(
-        WIDE * wide | 2 * kind,
+        number | kind << 2 | weight << 4,
         b"" if owner is None or c_owner is None else _runs(owner, c_owner[single], c_owner[~single]),
-        cell.astype(of).tobytes(),
+        cell.astype(NUMBERS[number]).tobytes(),
         amount.astype(AMOUNTS[kind]).tobytes(),
-        c_cell[order].astype(of).tobytes(),
-        c[single, 1].astype("<f8").tobytes() + np.ascontiguousarray(c[~single], dtype="<f8").tobytes(),
+        c_cell[order].astype(NUMBERS[number]).tobytes(),
+        means + others[:, 0].astype(WEIGHTS[weight]).tobytes(),
     )
+
+
+def _whole(values: Array) -> int:
+    """The flag of the smallest type that holds all values, which are not negative."""
+    most = values.max(initial=0.0)
+    return 3 if most > 0xFFFF or (np.rint(values) != values).any() else 1 if most > 0xFF else 0
 
 
 def _runs(*owners: Index) -> bytes:
@@ -167,6 +175,21 @@ def _found(record: Index, code: Index, mate: Index, pairs: Index) -> Index:
     if not np.array_equal(have[at], want):
         raise ModelFileError("it holds one half of a product of two columns")
     return order[at]
+
+
+def numbered(code: Index, size: int) -> tuple[Index, Index]:
+    """The different codes in their order, and which of them each is; all are below a size.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in numbered(np.array([7, 2, 7]), 8)]
+    [[2, 7], [1, 0, 1]]
+    """
+    if size > SPARSE * len(code):
+        return np.unique(code, return_inverse=True)
+    there = np.zeros(size, dtype=bool)
+    there[code] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[code]
 
 
 def groups(code: Index) -> Iterator[tuple[int, slice]]:

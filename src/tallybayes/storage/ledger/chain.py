@@ -16,6 +16,7 @@ from typing import Any
 
 START = b"\0" * 32  # what stands before the first entry
 SALT = 16  # bytes
+_text = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ class Entry:
     def chained(self, before: bytes) -> bytes:
         """The hash of this entry and of all before it."""
         parts: list[Any] = [self.number, self.time, self.action, self.batch, self.period, self.key, self.rows]
-        text = json.dumps([*parts, self.digest.hex()], separators=(",", ":"))
-        return hashlib.sha256(before + text.encode()).digest()
+        return hashlib.sha256(before + _text([*parts, self.digest.hex()]).encode()).digest()
 
 
 @dataclass(frozen=True)

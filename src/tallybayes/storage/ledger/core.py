@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import warn_of_twins
 from tallybayes.core.model import Model
+from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tally import Tally
-from tallybayes.errors import LedgerError, ModelFileError, SchemaError
+from tallybayes.errors import DataError, LedgerError, ModelFileError, SchemaError
 from tallybayes.storage import from_bytes
 from tallybayes.storage.ledger.cells import ROWS, address, tally_of, used_names
 from tallybayes.storage.ledger.chain import Entry, LedgerReceipt, digest_of, moment
@@ -31,6 +32,7 @@ FOLD = 4096  # batches that are not in the sums yet
 SHARE = 16  # … or this part of all batches, where that is more
 MOST_KEYS = 1 << 31
 LEAST = 1e-100  # a row that counts less is no row
+MOST = MOST_WEIGHT / 1e10  # that a class of one batch weighs, so that a model of all batches can be read
 
 
 class Core:
@@ -55,20 +57,25 @@ class Core:
 
     def keys(self) -> dict[str, int]:
         """The number of each key."""
-        return dict(self.store.rows("SELECT name, id FROM key WHERE id < ? ORDER BY id", (MOST_KEYS,)))
+        found = dict(self.store.rows("SELECT name, id FROM key ORDER BY id"))
+        if found and not 0 < min(found.values()) <= max(found.values()) < MOST_KEYS:
+            raise ModelFileError(f"{self.store.path} has a key of a number that no key has")
+        return found
 
-    def gathered(self, window: Window) -> Gathered:
-        """The cells of a window."""
-        known = np.array([number for (number,) in self.store.rows("SELECT id FROM key")], dtype=np.int64)
-        if known.max(initial=0) >= MOST_KEYS:
-            raise ModelFileError(f"{self.store.path} has a key of a number that is too large")
-        return Sums(self.store, self.state.mate).gather(window, int(self.store.meta("folded")), known)
+    def gathered(self, window: Window, known: Iterable[int] = ()) -> Gathered:
+        """The cells of a window; of some keys only if the numbers of all are given."""
+        numbers = np.fromiter(known, dtype=np.int64)
+        return Sums(self.store, self.state.mate).gather(window, int(self.store.meta("folded")), numbers)
 
     def add(self, pending: Sequence[Pending], groups: Sequence[Counted] | None = None) -> list[LedgerReceipt]:
         """Add batches, all or none of them."""
         found = list(counted(self.plan, pending)) if groups is None else list(groups)
         for group in found:
             warn_of_twins(self.plan.schema.classes, group.classes)
+            if (most := group.tally.class_weight.max(initial=0.0)) > MOST:
+                raise DataError(
+                    f"the rows of a batch weigh {most:g}, and {MOST:g} is the most that adds up; rescale them"
+                )
         if self.trials:
             found = [replace(group, losses=self._losses(group)) for group in found]
         try:
@@ -122,7 +129,8 @@ class Core:
         first, last = periods(self.calendar, since, until)
         with self.store.transaction():
             self.refresh()
-            bound, mask = entry_bound(self.store, as_of), key_mask(self.store, self.keys(), keys, without)
+            bound, known = entry_bound(self.store, as_of), {} if keys is None and without is None else self.keys()
+            mask = key_mask(self.store, known, keys, without)
             half = self._length(half_life, "half_life", last, bound)
             length = self._length(window, "window", last, bound)
             newest = last
@@ -130,7 +138,7 @@ class Core:
                 newest = self._newest(first, last, mask, bound)
             if length != math.inf:
                 first = max(first, newest - math.ceil(length) + 1)
-            gathered = self.gathered(Window(first, last, mask, bound, half != math.inf))
+            gathered = self.gathered(Window(first, last, mask, bound, half != math.inf), known.values())
         if not len(gathered.cells.cell):
             raise LedgerError("the slice has no rows: no batch was added for these periods and keys")
         factor = None

@@ -69,6 +69,8 @@ def counted(plan: Model, pending: Sequence[Pending]) -> Iterator[Counted]:
 
 
 def _is_apart(rows: Any) -> bool:
+    if isinstance(rows, Mapping) or (isinstance(rows, list) and rows and isinstance(rows[0], Mapping)):
+        return False  # to ask whether it is an engine's table takes longer than to count it
     return isinstance(rows, Tally) or is_file(rows) or is_lazy(rows)
 
 
@@ -142,10 +144,11 @@ def _grown(schema: Schema, table: Table) -> tuple[Column, ...]:
 
 def _merged(pending: Sequence[Pending]) -> Iterator[tuple[Pending, Any]]:
     """Batches of plain lists put together, so that they are read once; all others one by one."""
-    simple: list[Pending] = []
+    simple: list[tuple[Pending, Any]] = []
     for each in pending:
-        if each.labels is None and each.weight is None and each.unlabelled == "error" and _columns_of(each.rows):
-            simple.append(each)
+        is_usual = each.labels is None and each.weight is None and each.unlabelled == "error"
+        if is_usual and (columns := _columns_of(each.rows)):
+            simple.append((each, columns))
             continue
         if simple:
             yield _as_one(simple)
@@ -167,11 +170,10 @@ def _columns_of(rows: Any) -> Any:
     return None
 
 
-def _as_one(pending: Sequence[Pending]) -> tuple[Pending, Any]:
+def _as_one(pending: Sequence[tuple[Pending, Any]]) -> tuple[Pending, Any]:
     columns: dict[str, list[Any]] = {}
     sizes, total = [], 0
-    for each in pending:
-        own = _columns_of(each.rows)
+    for _, own in pending:
         size = len(next(iter(own.values())))
         for name, values in own.items():
             column = columns.setdefault(name, [])
@@ -181,7 +183,7 @@ def _as_one(pending: Sequence[Pending]) -> tuple[Pending, Any]:
         total += size
     for column in columns.values():
         column.extend([None] * (total - len(column)))
-    return replace(pending[0], rows=columns), sizes
+    return replace(pending[0][0], rows=columns), sizes
 
 
 def _labelled(plan: Model, part: tuple[Pending, Any]) -> tuple[Table, Any, Any, Any]:

@@ -22,7 +22,7 @@ from tallybayes.storage.ledger.postgres import PostgresStore, is_address
 from tallybayes.storage.ledger.selection import checked_key
 from tallybayes.storage.ledger.store import WAIT, Store
 from tallybayes.storage.ledger.trials import Trials
-from tallybayes.storage.ledger.verification import verified
+from tallybayes.storage.ledger.verification import Progress, verified
 from tallybayes.storage.ledger.writing import Chain, checked_batch
 
 GROUP = 500  # batches that an appender writes at a time
@@ -327,13 +327,17 @@ class Ledger:
 
     # -------------------------------------------------------------------------------------------- looking
 
-    def verify(self, receipt: LedgerReceipt | Mapping[str, Any] | str | None = None) -> Verification:
+    def verify(
+        self, receipt: LedgerReceipt | Mapping[str, Any] | str | None = None, progress: Progress | None = None
+    ) -> Verification:
         """Recompute the chain, the digests of all batches and the sums; nothing is changed.
 
         Parameters
         ----------
         receipt : LedgerReceipt, mapping or str, optional
             A receipt, or its ``chain``, noted down earlier: an entry of the chain has to have it.
+        progress : callable, optional
+            Called with the name of each check and the share of it that is done, or None where that is not known.
 
         Returns
         -------
@@ -341,7 +345,7 @@ class Ledger:
         """
         with self._lock, self._core.store.transaction():
             self._core.refresh()
-            return verified(self._core.store, self._core.state, receipt)
+            return verified(self._core.store, self._core.state, receipt, progress)
 
     def keys(self) -> list[str]:
         """The keys that have rows."""
@@ -383,9 +387,8 @@ class Appender:
         unlabelled: str = "error",
     ) -> None:
         """Add a batch to the group."""
-        number = self.ledger.calendar.one(period)
-        each = Pending(rows, labels, weight, number, checked_key(key), checked_batch(batch_id), unlabelled)
-        self._pending.append(each)
+        number, key, batch = self.ledger.calendar.one(period), checked_key(key), checked_batch(batch_id)
+        self._pending.append(Pending(rows, labels, weight, number, key, batch, unlabelled))
         if len(self._pending) >= self.every:
             self.flush()
 

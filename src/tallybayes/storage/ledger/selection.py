@@ -91,7 +91,7 @@ def entry_bound(store: Store, as_of: Any) -> int:
     if isinstance(as_of, LedgerReceipt):
         as_of = as_of.number
     if isinstance(as_of, int) and not isinstance(as_of, bool):
-        return as_of
+        return min(max(as_of, 0), LAST)
     found = store.one("SELECT max(number) FROM entry WHERE time <= ?", (_until(as_of),))
     return 0 if found is None or found[0] is None else int(found[0])
 

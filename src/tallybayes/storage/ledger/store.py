@@ -19,7 +19,7 @@ from tallybayes.errors import LedgerError, ModelFileError, TallybayesError
 from tallybayes.storage.lock import LockedError, locked
 
 APPLICATION = 0x7461_6C6C  # "tall": what kind of database it is
-VERSION = 1
+VERSION = 2
 WAIT = 60.0  # seconds that a writer waits for another
 # What SQLite calls a write that the operating system refused: a quota, a limit of sizes, a broken disk.
 UNWRITTEN = ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE")

@@ -18,7 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
-from tallybayes.storage.ledger.blobs import NOTHING, Cells, Index, centred_sums, groups, packed, summed, unpacked
+from tallybayes.storage.ledger.blobs import (
+    NOTHING,
+    Cells,
+    Index,
+    centred_sums,
+    groups,
+    numbered,
+    packed,
+    summed,
+    unpacked,
+)
 from tallybayes.storage.ledger.store import Store
 
 SPANS = (512, 64, 8, 1)  # periods
@@ -27,7 +37,6 @@ PAGE = 64  # keys
 OWNERS = FINE * PAGE  # keys of a page, in each of so many periods
 EVERY = -1  # the page of all keys
 FEW = 100  # keys or pages that are asked for one by one
-SELDOM = 50  # periods whose batches are
 AT_ONCE = 20_000  # batches that are summed at a time
 COLUMNS = "flags, owners, cells, amounts, centred_cells, centred"
 CONTENT = "entry, period, key, flags, cells, amounts, centred_cells, centred"
@@ -132,23 +141,26 @@ class Sums:
         )
 
     def _write(self, span: int, places: Any, last: Index, cells: Cells, origin: Index, keyed: bool) -> None:
-        code = (cells.record * OWNERS + cells.owner) * self.n_cells + cells.cell
-        codes, place = np.unique(code, return_inverse=True)
+        record, c_record = cells.record * OWNERS + cells.owner, cells.centred_record * OWNERS + cells.centred_owner
+        whose, each = numbered(np.concatenate((record, c_record)), len(places) * OWNERS)
+        mine, theirs = np.split(each * self.n_cells, [len(record)])
+        size = len(whose) * self.n_cells
+        codes, place = numbered(mine + cells.cell, size)
         amount: Array = np.bincount(place, weights=cells.amount, minlength=len(codes)).astype(np.float64)
-        base = (cells.centred_record * OWNERS + cells.centred_owner) * self.n_cells
-        c_codes, c_place = np.unique(base + cells.centred_cell, return_inverse=True)
-        c_mate = np.searchsorted(c_codes, base + self.mate[cells.centred_cell])
+        c_codes, c_place = numbered(theirs + cells.centred_cell, size)
+        c_mate = np.searchsorted(c_codes, theirs + self.mate[cells.centred_cell])
         one_owner = origin * OWNERS + cells.centred_owner  # of one record, each key has its own products
         centred = centred_sums(c_place, len(c_codes), c_mate, one_owner, cells.centred)
-        size = OWNERS * self.n_cells
-        mine, theirs = dict(groups(codes // size)), dict(groups(c_codes // size))
+        (owner, cell), (c_owner, c_cell) = (
+            (whose[code // self.n_cells], code % self.n_cells) for code in (codes, c_codes)
+        )
+        amounts_of, moments_of = dict(groups(owner // OWNERS)), dict(groups(c_owner // OWNERS))
         none = slice(0, 0)
         rows = []
         for t, (start, page) in enumerate(places.tolist()):
-            a, b = mine.get(t, none), theirs.get(t, none)
-            within, c_within = codes[a] % size, c_codes[b] % size
-            owners = (within // self.n_cells, c_within // self.n_cells) if keyed else (None, None)
-            blob = packed(owners[0], within % self.n_cells, amount[a], owners[1], c_within % self.n_cells, centred[b])
+            a, b = amounts_of.get(t, none), moments_of.get(t, none)
+            owners = (owner[a] % OWNERS, c_owner[b] % OWNERS) if keyed else (None, None)
+            blob = packed(owners[0], cell[a], amount[a], owners[1], c_cell[b], centred[b])
             rows.append((span, start, page, int(last[t]), *blob))
         anew = ", ".join(f"{name} = excluded.{name}" for name in ("last", *COLUMNS.split(", ")))
         self.store.run_many(
@@ -234,47 +246,44 @@ class Sums:
 
     def _summed(self, window: Window, folded: int, known: Index) -> Iterator[Gathered]:
         """The part of a window that is in the sums."""
-        touched = self._touched(window, known)
-        if touched is not None:
-            for a, b in runs(touched):
-                yield self._contents(window, a, b, 0, folded)
-            for part in self._summed(window._replace(keys=None), folded, known):
-                apart = np.isin(part.period, touched)  # in the other periods, no key is left out
-                yield Gathered(
-                    part.cells.kept(~apart[part.cells.record], ~apart[part.cells.centred_record]), part.period
-                )
-            return
         if window.keys is not None and int(window.keys.sum()) <= FEW and window.by_period:
             yield self._contents(window, window.first, window.last, 0, folded)
             return
         spans, singles = self._cover(window)
         for span, starts in spans.items():
             if window.keys is None:
-                for a, b in runs(starts):
-                    rows = self.store.rows(
-                        f"SELECT {COLUMNS}, start FROM sums WHERE span = ? AND start BETWEEN ? AND ? AND page = ?",
-                        (span, a, b, EVERY),
-                    )
-                    yield Gathered(unpacked(rows, self.n_cells), np.array([row[-1] for row in rows], dtype=np.int64))
-            else:
-                pages = Pages(window.keys, known)
-                for start in starts:
-                    yield from self._keyed(window, pages, span, start)
+                yield from self._everyone(span, starts)
+                continue
+            touched = self._touched(window, known) if window.by_period else None
+            if touched is not None:  # elsewhere no key is left out
+                starts, alone = [s for s in starts if s in touched], [s for s in starts if s not in touched]
+                every = (period for start in alone for period in range(start * FINE, (start + 1) * FINE))
+                yield from self._everyone(1, [period for period in every if window.first <= period <= window.last])
+            pages = Pages(window.keys, known)
+            for start in starts:
+                yield from self._keyed(window, pages, span, start)
         for a, b in runs(singles):
             yield self._contents(window, a, b, 0, folded)
 
-    def _touched(self, window: Window, known: Index) -> list[int] | None:
-        """The periods in which the few keys that are left out have batches, if those are few too."""
-        if not window.by_period or window.keys is None:
-            return None
-        others = known[~window.keys[known]].tolist()
+    def _everyone(self, span: int, starts: Sequence[int]) -> Iterator[Gathered]:
+        """What all keys have in some spans."""
+        for a, b in runs(starts):
+            rows = self.store.rows(
+                f"SELECT {COLUMNS}, start FROM sums WHERE span = ? AND start BETWEEN ? AND ? AND page = ?",
+                (span, a, b, EVERY),
+            )
+            yield Gathered(unpacked(rows, self.n_cells), np.array([row[-1] for row in rows], dtype=np.int64))
+
+    def _touched(self, window: Window, known: Index) -> set[int] | None:
+        """The fine spans in which keys that are left out have batches, if these keys are few."""
+        others = known[~window.keys[known]].tolist() if window.keys is not None else []
         if len(others) > FEW:
             return None
         where = f"key IN ({','.join('?' * len(others))}) AND period BETWEEN ? AND ?"
         rows = self.store.rows(
             f"SELECT DISTINCT period FROM content WHERE {where}", [*others, window.first, window.last]
         )
-        return None if len(rows) > SELDOM else [period for (period,) in rows]
+        return {period // FINE for (period,) in rows}
 
     def _keyed(self, window: Window, pages: Pages, span: int, start: int) -> Iterator[Gathered]:
         """What some keys have in a span."""

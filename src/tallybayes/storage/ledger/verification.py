@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from tallybayes.errors import ModelFileError
-from tallybayes.storage.ledger.blobs import unpacked
+from tallybayes.storage.ledger.blobs import Cells, unpacked
 from tallybayes.storage.ledger.chain import START, Entry, LedgerReceipt, Verification, content_digest, digest_of, moment
+from tallybayes.storage.ledger.selection import LAST
 from tallybayes.storage.ledger.state import State, growth_digest, level_digest
 from tallybayes.storage.ledger.store import TABLES, Store, reading
-from tallybayes.storage.ledger.sums import AT_ONCE, COLUMNS, CONTENT, OWNERS, Sums
+from tallybayes.storage.ledger.sums import AT_ONCE, COLUMNS, CONTENT, FEW, OWNERS, Sums
 
 MOST = 20  # problems that are listed
+Progress = Callable[[str, float | None], None]  # called with what is checked and, where known, the share that is done
 CLOSE = 1e-9  # relative difference of sums that were made in another order
 
 
-def verified(store: Store, state: State, receipt: Any) -> Verification:
+def verified(store: Store, state: State, receipt: Any, progress: Progress | None = None) -> Verification:
     """Check everything that a file holds; a problem is a sentence."""
+    tell = progress or (lambda *_: None)
     problems: list[str] = []
+    tell("reading the file", None)
     if damage := store.damage():
         problems.append(f"the database is damaged: {damage}")
-    entries = [Entry(*row[:-1]) for row in _chain(store, problems)]
+    tell("checking the chain", None)
+    entries = list(_chain(store, problems))
     head = store.one("SELECT chain FROM entry ORDER BY number DESC LIMIT 1")
     problems += _noted(store, receipt)
     problems += _created(store, entries)
     problems += _growth(store, entries)
-    batches, forgotten, more = _contents(store, entries)
+    batches, forgotten, more = _contents(store, entries, tell)
     problems += more
     try:
-        problems += _sums(store, state)
+        problems += _sums(store, state, tell)
     except ModelFileError as error:
         problems.append(str(error))
     if len(problems) > MOST:
@@ -39,7 +45,7 @@ def verified(store: Store, state: State, receipt: Any) -> Verification:
     return Verification(len(entries), batches, forgotten, "" if head is None else bytes(head[0]).hex(), tuple(problems))
 
 
-def _chain(store: Store, problems: list[str]) -> Iterator[Any]:
+def _chain(store: Store, problems: list[str]) -> Iterator[Entry]:
     """The entries; a problem for each that does not follow from the one before."""
     before, last = START, 0
     rows = store.rows("SELECT number, time, action, batch, period, key, rows, digest, chain FROM entry ORDER BY number")
@@ -54,7 +60,7 @@ def _chain(store: Store, problems: list[str]) -> Iterator[Any]:
             problems.append(f"entry {entry.number} ({moment(entry.time)}) was changed, or one before it")
             return
         before, last = row[-1], entry.time
-        yield row
+        yield entry
 
 
 def _noted(store: Store, receipt: LedgerReceipt | Mapping[str, Any] | str | None) -> Iterator[str]:
@@ -109,7 +115,7 @@ def _matches(levels: list[tuple[Any, ...]], first: int, blob: bytes, digest: byt
     return growth_digest(sorted(each[2] for each in levels), first, blob) == digest
 
 
-def _contents(store: Store, entries: list[Entry]) -> tuple[int, int, list[str]]:
+def _contents(store: Store, entries: list[Entry], tell: Progress) -> tuple[int, int, list[str]]:
     """Batches that are there as they were added, batches that were forgotten, and problems."""
     problems: list[str] = []
     keys = {number: name for name, number in store.rows("SELECT name, id FROM key")}
@@ -132,6 +138,7 @@ def _contents(store: Store, entries: list[Entry]) -> tuple[int, int, list[str]]:
             else:
                 sound += 1
         last = rows[-1][0]
+        tell("checking the batches", len(there) / max(len(added), 1))
     gone: dict[str | None, list[Entry]] = {}
     for entry in entries:
         if entry.action == "add" and entry.number not in there:
@@ -155,41 +162,67 @@ def _is_content(salt: Any, flags: Any, blobs: Any, losses: Any, digest: bytes) -
         return False
 
 
-def _sums(store: Store, state: State) -> Iterator[str]:
+def _sums(store: Store, state: State, tell: Progress) -> Iterator[str]:
     """The sums are those of the batches, made again."""
     again = Store("")  # a temporary database, on the disk if it is large
-    with reading(store.path):
-        again.run(TABLES["sums"])
-        again.run(TABLES["sums_place"])
-        sums, last, folded = Sums(again, state.mate), 0, int(store.meta("folded"))
-        sql = f"SELECT {CONTENT} FROM content WHERE entry > ? AND entry <= ? ORDER BY entry LIMIT ?"
-        while rows := store.rows(sql, (last, folded, AT_ONCE)):
-            sums.add(rows)
-            last = rows[-1][0]
-        places = "SELECT span, start, page, last FROM sums ORDER BY span, start, page"
-        held, made = store.rows(places), again.rows(places)
-        mine = [row[:3] for row in held]
-        # The last entry may have been forgotten since, but none is later than it.
-        late = any(theirs[3] > row[3] or row[3] > folded for row, theirs in zip(held, made, strict=False))
-        if mine != [row[:3] for row in made] or late:
-            yield "the sums are of other periods, keys or entries than the batches; rebuild makes them again"
-            return
-        sql = f"SELECT {COLUMNS} FROM sums WHERE span = ? AND start = ? AND page = ?"
-        for place in mine:
-            if not _same(store.one(sql, place), again.one(sql, place), len(state.mate), place[2] >= 0):
-                yield f"the sums of {place[0]} periods from {place[1] * place[0]} on differ from the batches"
+    again.run("PRAGMA secure_delete = OFF")
+    folded = int(store.meta("folded"))
+    with reading(store.path), again.transaction(write=True):
+        _make(store, folded, Sums(again, state.mate), tell)
+        sql = f"SELECT {COLUMNS}, span, start, page, last FROM sums ORDER BY span, start, page"
+        (n,) = again.one("SELECT count(*) FROM sums")
+        pairs: list[tuple[Any, Any]] = []
+        for done, (row, theirs) in enumerate(zip_longest(store.scan(sql), again.scan(sql))):
+            # The last entry may have been forgotten since, but none is later than it.
+            if row is None or theirs is None or row[-4:-1] != theirs[-4:-1] or not theirs[-1] <= row[-1] <= folded:
+                yield "the sums are of other periods, keys or entries than the batches; rebuild makes them again"
+                return
+            if row[:-4] != theirs[:-4]:
+                pairs.append((row, theirs))
+            if len(pairs) == FEW:
+                yield from _differences(pairs, len(state.mate))
+                pairs.clear()
+                tell("comparing the sums", done / n)
+        yield from _differences(pairs, len(state.mate))
     again.close()
 
 
-def _same(one: Any, other: Any, n_cells: int, keyed: bool) -> bool:
-    if tuple(one) == tuple(other):
-        return True
-    a, b = (unpacked([each], n_cells, OWNERS if keyed else 0) for each in (one, other))
-    exact = (a.owner, a.cell, a.centred_owner, a.centred_cell), (b.owner, b.cell, b.centred_owner, b.centred_cell)
-    if not all(map(np.array_equal, *exact)):
+def _make(store: Store, folded: int, sums: Sums, tell: Progress) -> None:
+    """Make the sums of the batches; those of a period together, so that few records are written twice."""
+    for name in ("sums", "sums_place"):
+        sums.store.run(TABLES[name])
+    (n,) = store.one("SELECT count(*) FROM content WHERE entry <= ?", (folded,))
+    sql = f"SELECT {CONTENT} FROM content WHERE (period, entry) > (?, ?) AND +entry <= ? ORDER BY period, entry LIMIT ?"
+    last, done = (-LAST, 0), 0
+    while rows := store.rows(sql, (*last, folded, AT_ONCE)):
+        sums.add(rows)
+        last, done = (rows[-1][1], rows[-1][0]), done + len(rows)
+        tell("summing the batches", done / n)
+
+
+def _differences(pairs: list[tuple[Any, Any]], n_cells: int) -> Iterator[str]:
+    """The sums that differ: all are compared at once, and halves where something does."""
+    keyed = [pair for pair in pairs if pair[0][-2] >= 0]
+    for some, owners in ((keyed, OWNERS), ([pair for pair in pairs if pair[0][-2] < 0], 0)):
+        if not some or _same([unpacked(side, n_cells, owners) for side in zip(*some, strict=True)]):
+            continue
+        if len(some) == 1:
+            span, start = some[0][0][-4:-2]
+            yield f"the sums of {span} periods from {start * span} on differ from the batches"
+        else:
+            for half in (some[: len(some) // 2], some[len(some) // 2 :]):
+                yield from _differences(half, n_cells)
+
+
+def _same(both: Sequence[Cells]) -> bool:
+    a, b = both
+    exact = ("record", "owner", "cell", "centred_record", "centred_owner", "centred_cell")
+    if not all(np.array_equal(getattr(a, name), getattr(b, name)) for name in exact):
         return False
+    most = np.ones(int(b.centred_record.max(initial=0)) + 1)
+    np.maximum.at(most, b.centred_record, np.abs(b.centred).max(axis=1, initial=0.0))
     return bool(
         np.allclose(a.amount, b.amount, rtol=CLOSE, atol=0)
         and np.allclose(a.centred[:, 0], b.centred[:, 0], rtol=CLOSE, atol=0)
-        and np.allclose(a.centred, b.centred, rtol=CLOSE, atol=CLOSE * (1 + np.abs(b.centred).max(initial=0.0)))
+        and np.allclose(a.centred, b.centred, rtol=CLOSE, atol=2 * CLOSE * most[b.centred_record, None])
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.schema import amount
+from tallybayes.core.schema import plural
 from tallybayes.errors import BatchError, ClockError, ForgottenError, LedgerError
 from tallybayes.storage.ledger.blobs import Packed, groups, packed
 from tallybayes.storage.ledger.cells import Entries, entries_of
@@ -165,7 +165,7 @@ class Writer:
         if content is None:
             raise ForgottenError(
                 f"the batch {batch!r} was forgotten with the key {entry.key!r}; nothing was added. Rows that are to "
-                "count after all need another batch_id"
+                "count after all need an id of their own (batch_id=…)"
             )
         receipt = LedgerReceipt(
             entry.number, moment(entry.time), "add", entry.key, self.calendar.name(int(entry.period or 0)), batch,
@@ -178,8 +178,9 @@ class Writer:
     def _again(self, receipt: LedgerReceipt, same: bool, batch: str) -> LedgerReceipt:
         if not same:
             raise BatchError(
-                f"the batch {batch!r} was added before with other rows: {amount(receipt.rows)} of the key "
-                f"{receipt.key!r}, period {receipt.period} (entry {receipt.number}); nothing was changed"
+                f"the batch {batch!r} was added before with other rows, or for another period or key: "
+                f"{plural(receipt.rows, 'row')} of the key {receipt.key!r}, period {receipt.period} (entry "
+                f"{receipt.number}); nothing was changed"
             )
         return replace(receipt, is_new=False)
 
