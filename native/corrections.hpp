@@ -84,10 +84,13 @@ class Corrections {
             for (std::size_t j = 0; j < size_; ++j) fall += (direction[j] = -direction[j]) * slope[j];
             if (!(fall < 0.0)) break;
             int halving = 0;
-            for (; halving < 20; ++halving, share *= 0.5) {
+            for (; halving < 20; ++halving) {
                 for (std::size_t j = 0; j < size_; ++j) after[j] = at[j] + share * direction[j];
                 now = objective(after, new_slope);
                 if (now <= value + 1e-4 * share * fall) break;
+                // To where the parabola through both places, with the slope of the first, is lowest.
+                const double lowest = -fall * share / (2.0 * ((now - value) / share - fall));
+                share = lowest > 0.05 * share && lowest < 0.5 * share ? lowest : lowest < 0.5 * share ? 0.05 * share : 0.5 * share;
             }
             if (halving == 20) break;
             remember(at, after, slope, new_slope, static_cast<std::size_t>(memory));

@@ -59,13 +59,13 @@ class _Features:
 
     def of_bins(self, name: str, edges: tuple[float, ...]) -> int:
         """The feature of a number in bins."""
-        if (name, edges, True) not in self.known:
-            self.known[name, edges, True] = len(self.bins)
+        found = self.known.setdefault((name, edges, True), len(self.bins))  # once: many edges take long to hash
+        if found == len(self.bins):
             self.bins.append((name, edges))
             self.place.append(-1)
             self.numbers.setdefault(name, len(self.numbers))
             self.edges.setdefault(name, set()).update(edges)
-        return self.known[name, edges, True]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

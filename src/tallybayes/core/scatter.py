@@ -16,6 +16,8 @@ from tallybayes.core.schema import Column, amount, plural
 from tallybayes.core.summaries import EPS, MOST_WEIGHT, Index, Moments, check_numbers, take_back
 from tallybayes.errors import bad_number
 
+PRODUCTS = 1 << 19  # that are summed at a time: a BLAS starts no threads for them that get in the way of ours
+
 
 @dataclass(frozen=True, eq=False)
 class Scatter(ByValue):
@@ -168,7 +170,7 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
         mean = (w * x).sum(axis=0) / total
         mean = mean + (w * (x - mean)).sum(axis=0) / total  # the second pass takes out what the first rounded away
         z = x - mean
-        return Scatter(np.full((1, 1, 1), total), mean[None, :, None], ((w * z).T @ z)[None])
+        return Scatter(np.full((1, 1, 1), total), mean[None, :, None], _summed(w * z, z)[None])
     there = seen.astype(np.float64)
     counted = (w * there).sum(axis=0)
     middle = np.divide((w * np.where(seen, x, 0.0)).sum(axis=0), counted, out=np.zeros(d), where=counted > 0)
@@ -177,6 +179,15 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
     off = np.divide((w * z).T @ there, met, out=np.zeros((d, d)), where=met > 0)  # how far the pair's mean is off
     mean = np.where(met > 0, middle[:, None] + off, 0.0)
     return Scatter(met[None], mean[None], ((w * z).T @ z - met * off * off.T)[None])
+
+
+def _summed(a: Array, b: Array) -> Array:
+    """The products aᵀb (d, d) of columns of rows (n, d), some rows at a time."""
+    step = max(64, PRODUCTS // max(a.shape[1] ** 2, 1))
+    found = a[:step].T @ b[:step]
+    for first in range(step, len(a), step):
+        found += a[first : first + step].T @ b[first : first + step]
+    return np.asarray(found)
 
 
 def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:

@@ -220,7 +220,8 @@ class SeriesValues(HoldsText):
     @cached_property
     def _array(self) -> NDArray[Any]:
         """Numbers as NumPy sees them: in place where none is missing, otherwise as floats."""
-        series = self.series.cast(nw.Float64) if self.series.dtype in (nw.Int128, nw.UInt128) else self.series
+        wide = self.storage == "integer" and self.series.dtype in (nw.Int128, nw.UInt128)
+        series = self.series.cast(nw.Float64) if wide else self.series
         array = series.to_numpy()
         return _as_numbers(array) if array.dtype.kind == "O" else array
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
-from tallybayes.core.scatter import Scatter, nothing, numbers_of, scatter_by_class
+from tallybayes.core.scatter import PRODUCTS, Scatter, nothing, numbers_of, scatter_by_class
 from tallybayes.core.schema import Column, Kind, few_of, plural
 from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
@@ -29,7 +29,6 @@ from tallybayes.errors import NotAvailableError, SchemaError, SettingError
 
 RIDGE = 1e-3  # variance that the matrix within all classes has in every direction besides its own
 SLICE = 1 << 16  # numbers worked on at a time, so that they stay in the cache
-PRODUCTS = 1 << 19  # of a matrix and such numbers, for which a BLAS starts no threads that get in the way of ours
 GROUP = 16  # factors that are multiplied before the logarithm of their product is taken: no product overflows
 CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
 
@@ -143,7 +142,7 @@ class Correlation(Family):
             raise SchemaError(f"{self.name} reads one block of numbers, not {len(columns)}")
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
-        found, step = nothing(n_classes, x.shape[1]), _step(x.shape[1])
+        found, step = nothing(n_classes, x.shape[1]), max(64, SLICE // max(x.shape[1], 1))
         for first in range(0, len(x), step):
             z, these = self.standard(x[first : first + step], first), labels.rows(first, first + step)
             complete = np.flatnonzero(~np.isnan(z).any(axis=1))

@@ -51,9 +51,14 @@ class Cells:
         return cls(columns, np.ascontiguousarray(cell), shapes)
 
     @cached_property
+    def n_cells(self) -> list[int]:
+        """Of each column."""
+        return [column.n_cells for column in self.columns]
+
+    @cached_property
     def sizes(self) -> list[int]:
         """How many coefficients a class has for each column."""
-        return [c.n_cells if s is None else s.shape[1] for c, s in zip(self.columns, self.shapes, strict=True)]
+        return [n if s is None else s.shape[1] for n, s in zip(self.n_cells, self.shapes, strict=True)]
 
     @cached_property
     def penalty(self) -> Array:
@@ -67,7 +72,7 @@ class Cells:
 
     def joined(self, other: Cells) -> Cells:
         """The columns of both."""
-        first = sum(column.n_cells for column in self.columns)
+        first = sum(self.n_cells)
         cell = np.concatenate((self.cell, np.where(other.cell < 0, -1, other.cell + np.int32(first))), axis=1)
         return Cells([*self.columns, *other.columns], np.ascontiguousarray(cell), [*self.shapes, *other.shapes])
 
@@ -83,7 +88,7 @@ class Cells:
         smooth = [s for s in self.shapes if s is not None]
         ends = np.cumsum([0, *(s.size for s in smooth)], dtype=np.int64).tolist()
         start = np.array([-1 if s is None else ends.pop(0) for s in self.shapes], dtype=np.int64)
-        cells = np.cumsum([0, *(column.n_cells for column in self.columns)], dtype=np.int64)
+        cells = np.cumsum([0, *self.n_cells], dtype=np.int64)
         values = np.concatenate([np.empty(0), *(s.ravel() for s in smooth)])
         return fitting.Shapes(cells, np.cumsum([0, *self.sizes], dtype=np.int64), values, start)
 
@@ -138,10 +143,18 @@ class Regression:
         )
         return found
 
-    def scores(self, coefficients: Array) -> Array:
-        """Scores (n, K) with the corrections."""
-        scores = self.base.copy()
-        fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
+    def approached(self, strength: float) -> Array:
+        """The same as the folds came to it: by way of stronger penalties, unless there is much to read."""
+        found = None
+        for each in STRENGTHS[: STRENGTHS.index(strength)] if self.work <= LITTLE_WORK else ():
+            found = self.fitted(each, found)
+        return self.fitted(strength, found)
+
+    def scores(self, coefficients: Array, rows: Any = slice(None)) -> Array:
+        """Scores (n, K) of some rows with the corrections."""
+        scores = np.array(self.base[rows])
+        table = np.concatenate(self.cells.tables(coefficients))
+        fitting.add_corrections(np.ascontiguousarray(self.cells.cell[rows]), table, scores)
         return scores
 
 
@@ -210,4 +223,4 @@ def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> 
     """Coefficients learned without some rows under a penalty, and the scores of these rows with them."""
     regression, own, strength, start = work
     found = regression.without(own).fitted(strength, start)
-    return found, regression.take(np.flatnonzero(own)).scores(found)
+    return found, regression.scores(found, own)

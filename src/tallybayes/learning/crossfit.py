@@ -262,7 +262,7 @@ def _corrected(
             pairs = before
     assert path.strength is not None
     last = regression(-1)
-    offsets = offsets_of(model, last.cells, last.cells.tables(last.fitted(path.strength)))
+    offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(path.strength)))
     noted = model.provenance.noted("corrections learned")
     return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
 

@@ -84,7 +84,7 @@ class Ladder:
             weights=EvidenceWeights(of_columns | of_pairs, 1.0),
             offsets=shifted(read, self.names, shifts),
         )
-        return Model(settings, tally, read.provenance)
+        return _sharing(Model(settings, tally, read.provenance), read)
 
     def with_corrected(self, columns: Sequence[Column], batch: TableBatch, n_jobs: int | None) -> Ladder:
         """The same with pairs that have no weight, and are to have corrections."""
@@ -116,8 +116,21 @@ class Ladder:
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
     """Scores (n, K) of rows without the prior."""
-    bare = replace(model, settings=replace(model.settings, prior="none"))
+    bare = _sharing(replace(model, settings=replace(model.settings, prior="none")), model)
     return bare.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
+
+
+def _sharing(model: Model, other: Model) -> Model:
+    """The model, with the parameters that another has estimated from the same counts by the same families."""
+    blocks, families = other.tally.blocks, other.settings.families
+    known = {
+        name: other.parameters[name]
+        for name, block in model.tally.blocks.items()
+        if name in blocks and blocks[name] is block and families[name] is model.settings.families[name]
+    }
+    if len(known) == len(model.tally.blocks):
+        vars(model)["parameters"] = known
+    return model
 
 
 def with_shrinkage(block: Model, shrinkage: float) -> Model:
