@@ -709,3 +709,5 @@ def test_the_name_of_a_series_of_labels_is_the_target() -> None:
         assert NaiveBayes(classical=True).fit(frame[["side"]], y).model_ == by_name.model_
     for other in ("side", 3, None):  # a column like the others, and no name at all
         assert NaiveBayes(classical=True).fit(frame, frame["label"].rename(other)).model_.provenance.target is None
+    with pytest.warns(ColumnWarning, match="column 'label' holds the labels: leave it out of the table"):
+        NaiveBayes(classical=True).fit(frame, frame["label"])

@@ -116,9 +116,18 @@ def test_a_row_of_weight_zero_brings_no_level_and_no_date(form: str, options: di
     np.testing.assert_array_equal(models[0].predict_proba(rows), models[1].predict_proba(rows))
 
 
+def test_a_row_whose_weight_is_false_is_no_row(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"c": ["u", "v"] * 10 + ["w"], "y": ["p", "q"] * 10 + ["r"], "w": [True] * 20 + [False]})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    for source in (frame, tmp_path / "rows.parquet", frame.lazy()):
+        model = NaiveBayes(classical=True).fit(source, target="y", sample_weight="w")
+        assert (list(model.classes_), model.schema_.columns[0].levels) == (["p", "q"], ("u", "v"))
+
+
 def test_a_row_of_weight_zero_brings_no_level_to_a_stream() -> None:
     model = NaiveBayes(classical=True).fit({"wind": ["weak", "strong"]}, ["yes", "no"])
     model.partial_fit({"wind": ["weak", "gale"]}, ["yes", "never"], sample_weight=[1.0, 0.0])
+    model.partial_fit({"wind": ["gale"]}, ["never"], sample_weight=[0.0])
     assert model.schema_.columns[0].levels == ("strong", "weak")
     assert list(model.classes_) == ["no", "yes"]
 

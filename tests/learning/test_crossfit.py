@@ -171,3 +171,11 @@ def test_all_rows_of_a_remembered_table_are_not_kept_twice() -> None:
     batch = RememberedBatch.of(rows(learn(datasets.tennis(), "play"), datasets.tennis()))
     assert batch.take(np.arange(batch.n_rows)) is batch
     assert batch.take(np.arange(batch.n_rows)[::-1]) is not batch
+
+
+def test_pairs_that_have_corrections_stay_where_the_pairs_themselves_have_no_weight() -> None:
+    x = np.random.default_rng(2).normal(size=(150, 3))
+    model = NaiveBayes().fit(pd.DataFrame(x, columns=["a", "b", "c"]), (x[:, 0] * x[:, 1] > 0).astype(str))
+    assert "a together with b" in model.model_.settings.offsets
+    assert model.model_.settings.weights.columns["a together with b"] < 1e-3
+    model.model_.check()

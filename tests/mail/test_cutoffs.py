@@ -84,6 +84,13 @@ def test_one_mislabelled_message_does_not_move_the_cut_off() -> None:
     assert tail_quantile(np.append(ham, 1e9), 0.001) < before + 0.3
 
 
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.03, 0.2])
+def test_a_share_is_kept_however_large_it_is(share: float) -> None:
+    rng = np.random.default_rng(5)
+    exceeded = [np.exp(-tail_quantile(rng.exponential(size=5000), share)) for _ in range(50)]
+    assert np.mean(exceeded) == pytest.approx(share, rel=0.1)
+
+
 def test_a_smaller_share_is_a_higher_threshold() -> None:
     ham = np.random.default_rng(4).logistic(-5.0, 1.0, 1000)
     spam = [thresholds_for(ham, share).spam for share in (0.3, 0.01, 0.001, 0.0001)]

@@ -106,6 +106,12 @@ def test_a_table_is_added_by_its_columns(ledger):
         ledger.add_by({**table, "site": ["n", None, "n", "s"]}, period="day", key="site")
 
 
+def test_a_key_may_be_a_column_of_the_model_too(ledger):
+    ledger.add_by({**DAY, "day": ["2026-01-01"] * 2}, period="day", key="colour")
+    ledger.add(DAY, period="2026-01-02", key="both")
+    np.testing.assert_array_equal(posterior(ledger.model(keys=["red", "blue"])), posterior(ledger.model(keys="both")))
+
+
 def test_levels_and_classes_grow_and_leave_with_their_rows(ledger, tmp_path):
     ledger.add(DAY, period="2026-01-01", key="a")
     secret = {"colour": ["ultraviolet-of-key-b"], "size": [9.0], "label": ["perhaps"]}

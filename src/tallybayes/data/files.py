@@ -177,9 +177,9 @@ class File:
 
     def counted(self, weight: str) -> File:
         """The same files without the rows whose weight is zero."""
-        if self.storage(weight) not in ("number", "integer"):
+        if self.storage(weight) not in ("number", "integer", "boolean"):
             return self
-        which = f"WHERE {quoted(weight)} IS DISTINCT FROM 0)"
+        which = f"WHERE CAST({quoted(weight)} AS DOUBLE) IS DISTINCT FROM 0)"
         scan, start = (f"(SELECT * FROM {each} {which}" for each in (self.scan, self.start or self.scan))
         return replace(self, scan=scan, start=start)
 

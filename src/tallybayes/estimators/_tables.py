@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -26,7 +27,7 @@ from tallybayes.data.progress import shown
 from tallybayes.data.sources import Source, TableSource
 from tallybayes.data.tables import TableBatch
 from tallybayes.data.targets import name_of
-from tallybayes.errors import DataError, SettingError
+from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.estimators._checks import (
     Target,
     check_size,
@@ -109,6 +110,8 @@ class TableNB(Fitted):
             target.refuse_missing()
             if "model_" in vars(self):
                 X, labels, weight = target.labelled(self._read(X), weight)
+                if not row_weights(weight, X.n_rows).any():  # no row counts, nothing changes
+                    return self
                 batch = self._known(X, labels, weight, learning=True)
                 model = self.model_.learn(batch, self.n_jobs, decay=self.decay)
                 labels_type = common_type(self.classes_, Target.coded(labels, None)[0])
@@ -139,7 +142,11 @@ class TableNB(Fitted):
         """Rows and labels to be learned from nothing."""
         table, labels, weight = target.labelled(self._read(X), weight)
         check_size(table, self, len(labels))
-        name = None if name in table.columns else name  # which then is a column like the others
+        if name is not None and name in table.columns:  # it is a column like the others
+            if np.array_equal(table.columns[name].as_labels(), target.labels):
+                text = f"column {name!r} holds the labels: leave it out of the table"
+                warnings.warn(text, ColumnWarning, stacklevel=4)
+            name = None
         return TableSource.of(table, target, weight, name, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------ reading rows

@@ -261,6 +261,8 @@ def _corrected(
         else:
             pairs = before
     assert path.strength is not None
+    if kept := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
+        model = _collapsed(replace(whole, corrected=whole.corrected | kept), stack.weights, shrinkage)
     last = regression(-1)
     offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(path.strength)))
     noted = model.provenance.noted("corrections learned")

@@ -55,7 +55,7 @@ def tail_quantile(scores: Array, share: float) -> float:
     7.0
     """
     ordered = np.sort(scores)[::-1]
-    tail = max(LEAST_TAIL, int(TAIL * len(ordered)))
+    tail = min(max(LEAST_TAIL, int(max(TAIL, 2.0 * share) * len(ordered))), len(ordered) - 1)
     beyond = min(int(share * len(ordered)), tail - 1)
     start = float(ordered[tail])
     # The likeliest mean excess where the largest are only known to be at least as large as the next.

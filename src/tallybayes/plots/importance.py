@@ -10,6 +10,7 @@ import tallybayes.inspection.charts as charts
 import tallybayes.plots._style as style
 from tallybayes.errors import DataError
 from tallybayes.inspection.charts import EvidenceShape, Importance
+from tallybayes.inspection.charts._model import model_of
 from tallybayes.inspection.uncertainty import USUAL
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
     ----------
     model : EvidenceShape, Model or estimator
     column : str, optional
-        The name of the pair; the most important one if not given.
+        The name of the pair, also as ``"Pclass × Sex"``; the most important one if not given.
     level : float, default=0.9
         Of the intervals.
     ax : Axes, optional
@@ -116,7 +117,9 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
     -------
     Axes
     """
-    found = _shape_of(model, column, level, pairs=True)
+    parts = {} if isinstance(model, EvidenceShape) else _parts_of_pairs(model)
+    short = {" × ".join(names): name for name, names in parts.items()}
+    found = _shape_of(model, None if column is None else short.get(column, column), level, pairs=True)
     if found.kind != "pair":
         raise DataError(f"{found.column!r} is no pair; draw it with plots.shape")
     grid = found.log_odds.reshape(len(found.classes), len(found.levels), len(found.others))
@@ -135,12 +138,21 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
         ax.text(j, i, f"{value:+.1f}", ha="center", va="center", fontsize="x-small", color=ink)
     ax.set_xticks(range(len(columns)), [style.short(found.others[c], 12) for c in columns], rotation=45, ha="right")
     ax.set_yticks(range(len(rows)), [style.short(found.levels[r], 18) for r in rows])
+    if found.column in parts:
+        ax.set_ylabel(style.short(parts[found.column][0], 40))
+        ax.set_xlabel(style.short(parts[found.column][1], 40))
     title = f"{style.short(found.column, 60)}: evidence for {style.short(found.classes[which], 20)}"
     ax.set_title(style.wrapped(ax, title), fontsize="medium")
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
     return ax
+
+
+def _parts_of_pairs(model: Any) -> dict[str, list[str]]:
+    """The names of the two columns of each pair."""
+    columns = model_of(model).schema.columns
+    return {c.name: [part.name for part in c.parts or ()] for c in columns if c.kind == "pair"}
 
 
 def _shape_of(model: Any, column: str | None, level: float, pairs: bool = False) -> EvidenceShape:

@@ -215,4 +215,4 @@ def test_copies_of_rows_are_a_warning_where_they_are_no_chance() -> None:
 
     assert copies(penguins) == []
     assert copies(penguins[["island", "sex", "species"]]) == []  # a few levels repeat each other by nature
-    assert copies(pd.concat([penguins, penguins[:20]]))[0].startswith("19 of 364 rows are copies of others")
+    assert copies(pd.concat([penguins, penguins[:20]]))[0].startswith("20 of 364 rows are copies of others")

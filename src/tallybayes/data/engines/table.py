@@ -212,9 +212,9 @@ class Lazy:
 
     def counted(self, weight: str) -> Lazy:
         """The same table without the rows whose weight is zero."""
-        if self.storage(weight) not in ("number", "integer"):
+        if self.storage(weight) not in ("number", "integer", "boolean"):
             return self
-        column = self.column(weight)
+        column = self.number(weight)
         return Lazy(self.frame.filter((column != 0) | column.is_null()), self.renamed)
 
     @property

@@ -212,15 +212,15 @@ def _copies(rows: Rows) -> list[Concern]:
     if not isinstance(rows, TableBatch) or rows.n_rows < FEW or len(inputs) < 2 or not measured:
         return []
     keys = rows.keys().exact
-    if rows.n_rows - len(np.unique(keys)) < COPIED * rows.n_rows:
+    n_copies = rows.n_rows - len(np.unique(keys))
+    if n_copies < COPIED * rows.n_rows:
         return []
     numbers = [rows.table.columns[name].numbers(0, rows.n_rows) for name in measured]
     varied = np.column_stack(sorted(numbers, key=lambda values: -len(np.unique(values)))[:2])
     known = np.isfinite(varied).all(axis=1)
     same = np.unique(keys[known], return_counts=True)[1]
     alike = np.unique(varied[known], axis=0, return_counts=True)[1]
-    n_copies = int(known.sum()) - len(same)
-    if n_copies < COPIED * rows.n_rows or _couples(same) < NEARLY * _couples(alike):
+    if int(known.sum()) - len(same) < COPIED * rows.n_rows or _couples(same) < NEARLY * _couples(alike):
         return []
     text = (
         f"{n_copies:,} of {rows.n_rows:,} rows are copies of others, and the figures take them for new ones: "

@@ -25,10 +25,10 @@ def table_groups(
 ) -> tuple[Sequence[Pending], Sequence[Counted]]:
     """The batches of a table, one for each period and key, counted."""
     table = table_of(plan, rows)
-    table, periods = split_target(table, period)
+    table, periods = _asked(plan, table, period)
     keys: Any = np.full(table.n_rows, "all", dtype=object)
     if key is not None:
-        table, keys = split_target(table, key)
+        table, keys = _asked(plan, table, key)
     if not table.n_rows:
         raise DataError("there are no rows to add")
     numbers = _coded(periods, calendar.one, period)
@@ -41,6 +41,12 @@ def table_groups(
     ]
     batch, _ = _joined(plan, pending[:1])
     return pending, list(in_groups(plan, batch, group, pending))
+
+
+def _asked(plan: Model, table: Table, column: str) -> tuple[Table, Any]:
+    """The table and a column that says where its rows belong; it stays where it is evidence besides."""
+    others, values = split_target(table, column)
+    return table if column in plan.schema.names else others, values
 
 
 def _coded(values: Any, read: Any, column: str) -> list[Any]:
