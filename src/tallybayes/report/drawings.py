@@ -36,11 +36,13 @@ def importance(each: Matters, top: float) -> str:
 
     label = f"{each.column}: importance {each.value:.2f}, from {each.low:.2f} to {each.high:.2f}"
     bar = f'<rect class="bar k0" x="2" y="4" width="{rounded(296 * min(1.0, each.value / top))}" height="10" rx="1"/>'
-    return picture(300, 18, label, f"{bar}{_whisker(x(each.low), x(each.high), 9.0)}", "strip")
+    return picture(300, 18, label, f"{bar}{_whisker(x(each.low), x(each.high), 9.0, each.high > top)}", "strip")
 
 
-def _whisker(low: str, high: str, y: float) -> str:
-    ends = "".join(f'<line class="whisker" x1="{x}" x2="{x}" y1="{y - 3:g}" y2="{y + 3:g}"/>' for x in (low, high))
+def _whisker(low: str, high: str, y: float, above: bool = False, below: bool = False) -> str:
+    """An interval; an end that lies beyond the picture has no cap."""
+    shown = [at for at, is_cut in ((low, below), (high, above)) if not is_cut]
+    ends = "".join(f'<line class="whisker" x1="{x}" x2="{x}" y1="{y - 3:g}" y2="{y + 3:g}"/>' for x in shown)
     return f'<line class="whisker" x1="{low}" x2="{high}" y1="{y:g}" y2="{y:g}"/>{ends}'
 
 
@@ -134,7 +136,7 @@ def _levels(shape: EvidenceShape) -> str:
     for place, c in enumerate(order.tolist()):
         at = place * step + 4
         name, middle = shape.levels[c], at + thick * len(shape.classes) / 2
-        drawn.append(_name(name, str(left - 6), rounded(middle + 4), 17, "end", ""))
+        drawn.append(_name(name, str(left - 6), rounded(middle + 4), 16, "end", ""))
         for i, label in enumerate(shape.classes):
             odds, spread = float(shape.log_odds[i, c]), float(shape.spread[i, c])
             side = f"k{i}" if several else "plus" if odds > 0 else "minus"
@@ -145,9 +147,14 @@ def _levels(shape: EvidenceShape) -> str:
                 f'height="{thick - 1}"><title>{title}</title></rect>'
             )
             if len(shape.classes) <= 3:
-                drawn.append(_whisker(rounded(x(odds - spread)), rounded(x(odds + spread)), y + (thick - 1) / 2))
+                ends = rounded(x(odds - spread)), rounded(x(odds + spread))
+                drawn.append(_whisker(*ends, y + (thick - 1) / 2, odds + spread > top, odds - spread < -top))
     high = step * len(order) + 6
     drawn.append(f'<line class="axis" x1="{rounded(x(0))}" x2="{rounded(x(0))}" y1="0" y2="{high}"/>')
+    for value in round_numbers(-0.9 * top, 0.9 * top, 7):
+        tick = rounded(x(value))
+        drawn.append(f'<text class="small" x="{tick}" y="{high + 9}" text-anchor="middle">{_signed(value)}</text>')
+    high += 12
     more = len(shape.levels) - len(order)
     note = _name(f"the {len(order)} most frequent of {len(shape.levels)}", str(left), str(high + 10), 60, "start")
     label = f"{shape.column}: evidence for {', '.join(map(str, shape.classes))} by level"

@@ -80,8 +80,8 @@ class EvidenceShape(AsDict):
         return 0.5 * (self.points[1:] + self.points[:-1]) if self.stepped else self.points
 
     def highest(self) -> float:
-        """How much evidence a picture has to show: what nearly all rows have, and not one spike."""
-        size = np.abs(self.log_odds).max(axis=0, initial=0.0)
+        """How much evidence a picture has to show: what nearly all rows have, with its interval, and not one spike."""
+        size = (np.abs(self.log_odds) + self.spread).max(axis=0, initial=0.0)
         if not size.size or not size.max() > 0:
             return 1.0
         order = np.argsort(size)
