@@ -15,6 +15,15 @@ from tallybayes.inspection.card import Scorecard
 from tallybayes.inspection.scorecard import scorecard
 
 
+HEAD = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Scorecard</title>
+<meta name="viewport" content="width=device-width">
+<style>:root{color-scheme:light dark}body{margin:1.5em}</style>
+"""
+
+
 def run(options: argparse.Namespace) -> None:
     """Print the card, or write it in the form that the suffix of the file names."""
     model, _ = read_model(options.model)
@@ -40,7 +49,7 @@ def _written(card: Scorecard, options: argparse.Namespace) -> str:
     if suffix == ".json":
         return json.dumps(card.as_dict(), indent=1, ensure_ascii=False, default=str) + "\n"
     if suffix in (".html", ".htm"):
-        return f'<!doctype html>\n<meta charset="utf-8">\n<title>Scorecard</title>\n{card.to_html()}\n'
+        return f"{HEAD}{card.to_html()}\n</html>\n"
     if suffix == ".md":
         return card.to_markdown()
     if suffix == ".csv":

@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tallybayes.core.listings import Listing, short
 from tallybayes.core.listings import as_html as listing_html
 from tallybayes.core.listings import as_text as listing_text
 from tallybayes.core.model import Model
+from tallybayes.core.notebook import panel
 from tallybayes.core.schema import Level, amount
 from tallybayes.core.terms import ByBin, ByLevel, ByPair
 from tallybayes.data.columns import rows as rows_of
@@ -152,8 +152,8 @@ def as_text(card: Scorecard) -> str:
 
 
 def as_html(card: Scorecard) -> str:
-    """The card as a table of HTML."""
-    return f"<p>{escape(_title(card))}</p>\n{listing_html(_listing(card))}"
+    """The card as a table of HTML, in the style of the other records."""
+    return panel(_title(card), listing_html(_listing(card)))
 
 
 def as_markdown(card: Scorecard) -> str:
