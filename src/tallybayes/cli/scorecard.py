@@ -14,7 +14,6 @@ from tallybayes.export import scorecard_sql
 from tallybayes.inspection.card import Scorecard
 from tallybayes.inspection.scorecard import scorecard
 
-
 HEAD = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
