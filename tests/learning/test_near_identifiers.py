@@ -65,10 +65,13 @@ def test_random_codes_cost_nothing_on_adult(as_text: bool, most: int) -> None:
     test["class"] = test["class"].str.rstrip(".")
     train, test = train[:12_000], test[:8_000]
     before = loss(train, test, "class")
-    made = [np.array(codes(len(part), seed, most)) for part, seed in ((train, 3), (test, 4))]
-    made = made if as_text else [np.array([int(code[1:]) for code in part]) for part in made]
-    after = loss(train.assign(code=made[0]), test.assign(code=made[1]), "class")
-    assert after - before < MOST
+
+    def cost(seed: int) -> float:
+        made = [np.array(codes(len(part), each, most)) for part, each in ((train, seed), (test, seed + 100))]
+        made = made if as_text else [np.array([int(code[1:]) for code in part]) for part in made]
+        return loss(train.assign(code=made[0]), test.assign(code=made[1]), "class") - before
+
+    assert np.mean([cost(seed) for seed in (3, 4, 5)]) < MOST  # of one alone chance is as large
 
 
 @NEEDS_DATA
