@@ -110,7 +110,7 @@ class TableNB(Fitted):
             target.refuse_missing()
             if "model_" in vars(self):
                 X, labels, weight = target.labelled(self._read(X), weight)
-                if not row_weights(weight, X.n_rows).any():  # no row counts, nothing changes
+                if X.n_rows and not row_weights(weight, X.n_rows).any():  # no row counts, nothing changes
                     return self
                 batch = self._known(X, labels, weight, learning=True)
                 model = self.model_.learn(batch, self.n_jobs, decay=self.decay)
