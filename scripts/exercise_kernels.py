@@ -560,6 +560,14 @@ def vocabularies(rng: np.random.Generator) -> None:
         native.words_in(one.text, one.start, joined.text, joined.start, mine)
         assert [joined[p] for p in mine] == list(one)
         assert native.are_sorted(joined.text, joined.start)
+        rare, found = rng.random(len(joined)) < 0.5, np.empty(len(joined), dtype=bool)
+        native.with_rare_words(joined.text, joined.start, rare, found)
+        assert not found.any()  # they are single words
+        refused(native.with_rare_words, joined.text, joined.start, np.append(rare, True), found)
+    some = Vocabulary.of(["a", "a b", "b", "b c", "c", " ", "a "])
+    rare, found = np.array([word != "c" and word != "b" for word in some]), np.empty(len(some), dtype=bool)
+    native.with_rare_words(some.text, some.start, rare, found)
+    assert [word for word, is_found in zip(some, found, strict=True) if is_found] == ["a ", "a b"]
     text = np.frombuffer(b"abc", np.uint8)
     for start in ([], [1, 3], [0, 4], [0, 2, 1, 3], [0, -1, 3]):
         damaged = np.array(start, dtype=np.int64)
@@ -580,6 +588,7 @@ def word_weights(rng: np.random.Generator) -> None:
         labels = Labels.hard(rng.integers(k, size=n).astype(np.int32), rng.random(n))
         x = TextRows(start, word, rng.random(start[-1]).astype(np.float32), np.diff(start) * 1.0, labels)
         count = rng.random((n_words, k)).astype(np.float32) * 9
+        placed(Csr(x.amount, word, start, n_words), labels, rng)
         for rivals in (False, True):
             counts = WordCounts(x, count, np.full(k, 50.0), n_words + 3, np.ones(n, dtype=np.int64), 0.1, rivals)
             table = counts.table(np.arange(0, n, 2))
@@ -596,6 +605,26 @@ def word_weights(rng: np.random.Generator) -> None:
             if len(word):
                 refused(table.slopes, replace(x, word=word + np.int32(n_words)), np.full(n_words, 1.5), base, None)
                 refused(table.slopes, replace(x, amount=x.amount[1:]), np.full(n_words, 1.5), base, None)
+
+
+def placed(x: Csr, labels: Labels, rng: np.random.Generator) -> None:
+    """Documents whose words have a place, and the counts of some words; what does not fit is refused."""
+    n_words = x.n_columns
+    place = rng.integers(-2, n_words, size=n_words).astype(np.int32)
+    rows, singles = word_kernels.placed_words(x, place, labels)
+    there = place[x.column]
+    assert np.array_equal(rows.word, there[there >= 0])
+    assert singles.sum() == (there == -1).sum()
+    count = rng.random((n_words, K))
+    some = rng.integers(n_words, size=4)
+    assert np.allclose(word_kernels.counts_of(count, some), count[some])
+    refused(word_kernels.counts_of, count, np.array([n_words]))
+    refused(word_kernels.counts_of, count, np.array([-1]))
+    if len(x.column):
+        refused(word_kernels.placed_words, replace(x, column=x.column - np.int32(n_words)), place, labels)
+        refused(word_kernels.placed_words, replace(x, column=x.column + np.int32(n_words)), place, labels)
+        refused(word_kernels.placed_words, replace(x, start=x.start + 1), place, labels)
+        refused(word_kernels.placed_words, replace(x, data=x.data[1:]), place, labels)
 
 
 def rival_words(rng: np.random.Generator) -> None:
