@@ -11,8 +11,9 @@ from rich.text import Text
 
 from tallybayes.cli.drawing import bar
 from tallybayes.cli.screen import Screen
+from tallybayes.core.levels import few_of
 from tallybayes.core.listings import short
-from tallybayes.core.schema import few_of, plural
+from tallybayes.core.schema import plural
 from tallybayes.inspection.charts import Concern
 from tallybayes.inspection.overview import LeftOut, Overview, Used
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Documents, Labels, Matrix, columns_of, mask_labels, mask_scores
+from tallybayes.core.class_weights import weighted_labels
 from tallybayes.core.documents import Texts
 from tallybayes.core.family import Family, for_columns, quiet_log
+from tallybayes.core.levels import Level
 from tallybayes.core.offsets import Lookup
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Tally, named_cells
-from tallybayes.errors import RowError
+from tallybayes.errors import DataError, RowError
 
 WORDY = 256  # texts whose words are scored one by one at a time
 
@@ -26,16 +29,36 @@ class LeaveOneOut:
     """What scores training rows, each by the tally of all the others."""
 
     tally: Tally
-    families: Mapping[str, Family]  # by block
+    settings: Settings
     parameters: Mapping[str, Any]  # of all rows, by block
     words: Texts
     weights: Mapping[str, Array] | None  # of the columns (d,) or words (V,) of each block; None where all weigh one
     offsets: Mapping[str, Lookup]  # of the blocks that have some; they stay, whichever row is left out
+    log_prior: Array  # (K,)
+    prior_score: Array  # (K,) what the prior adds to the score
+    class_weight: Mapping[Level, float]  # how often the rows of a class count
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.tally.schema.classes)
+
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """The family of each block."""
+        return self.settings.families
+
+    def log_posterior(self, part: Batch, first: int) -> tuple[Array, int]:
+        """Log P(y | x), shape (n, K), uncalibrated, of each row without the row, and how many every class forbids."""
+        if part.labels is None or part.labels.codes is None:
+            raise DataError("leave-one-out needs the label of each row")
+        labels = weighted_labels(part.labels, self.class_weight, self.tally.schema)
+        try:
+            own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
+            evidence = self.evidence(replace(part, labels=labels), first)
+        except RowError as error:
+            raise RowError(first + error.row) from None
+        return evidence, kernels.normalise_without(evidence, self.prior_score, part.labels.codes, own)
 
     def evidence(self, part: Batch, first: int) -> Array:
         """Log P(x | y), shape (n, K), of each row without the row; ``first`` is the number of the first one."""

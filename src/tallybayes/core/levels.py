@@ -1,4 +1,4 @@
-"""Lists of levels or classes: joined, put in order and found in one another."""
+"""Lists of levels or classes: joined, put in order, found in one another and shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SchemaError
 
 Level = Hashable  # a value that a category or a class label may take
+MOST_SHOWN = 30  # classes that are listed before "and so many more"
 
 
 def united(mine: Sequence[Level], theirs: Sequence[Level]) -> Sequence[Level]:
@@ -64,3 +65,15 @@ def positions(values: Sequence[Level], within: Sequence[Level]) -> NDArray[np.in
         return np.fromiter((place[value] for value in values), dtype=np.intp, count=len(values))
     except KeyError as error:
         raise SchemaError(f"{error.args[0]!r} is not among {', '.join(map(str, list(within)[:20]))}") from None
+
+
+def few_of(texts: Sequence[str]) -> str:
+    """List texts: ``a, b and c`` and, where they are more, ``a, b and 3 more``."""
+    first, last = (texts[:-1], texts[-1]) if len(texts) < 4 else (texts[:2], f"{len(texts) - 2} more")
+    return f"{', '.join(first)} and {last}"
+
+
+def some_of(values: Sequence[Level]) -> str:
+    """List values, and how many more there are where there are too many to read."""
+    shown = ", ".join(map(str, values[:MOST_SHOWN]))
+    return shown if len(values) <= MOST_SHOWN else f"{shown} and {len(values) - MOST_SHOWN:,} more"

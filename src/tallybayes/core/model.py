@@ -15,11 +15,10 @@ from tallybayes.core import kernels
 from tallybayes.core.batch import Array, Batch, Documents, Matrix, Rows, mask_scores
 from tallybayes.core.calibration import Temperature
 from tallybayes.core.chunks import by_chunks
-from tallybayes.core.class_weights import weighted_labels
 from tallybayes.core.documents import Texts
 from tallybayes.core.equality import ByValue, overflows
 from tallybayes.core.family import log_total
-from tallybayes.core.leave_one_out import LeaveOneOut, own_prior_score
+from tallybayes.core.leave_one_out import LeaveOneOut
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.merging import merged, selected, uncorrected, warn_of_twins
 from tallybayes.core.notebook import model_panel
@@ -29,7 +28,7 @@ from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.settings import Prior, Settings
 from tallybayes.core.tally import Tally, count, named_cells
-from tallybayes.errors import DataError, RowError, SchemaError, SettingError, TallybayesError
+from tallybayes.errors import DataError, SchemaError, SettingError, TallybayesError
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +138,8 @@ class Model(ByValue):
     def generative(self) -> Model:
         """The plain model of the columns, which has a density of rows: for P(x) and samples."""
         corrected = any(family.is_correction for family in self.settings.families.values())
-        if self.settings.weights is None and not self.settings.offsets and not corrected:
-            return self
-        return self.without_refinement()
+        plain = self.settings.weights is None and not self.settings.offsets and not corrected
+        return self if plain else self.without_refinement()
 
     def without_refinement(self) -> Model:
         """Return the same columns and families without pairs, weights, offsets and calibration."""
@@ -167,8 +165,8 @@ class Model(ByValue):
         self.provenance.refuse_guesses("learning more rows")
         warn_of_twins(self.schema.classes, counted.schema.classes)
         past = self.tally if decay == 1.0 else self.tally * decay
-        counted = counted.weighted(self.provenance.class_weight)
-        return replace(self, tally=past + counted, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
+        tally = past + counted.weighted(self.provenance.class_weight)
+        return replace(self, tally=tally, provenance=self.provenance.plus(n_rows, self.lineage.changed()))
 
     def unlearn(self, batch: Rows, n_jobs: int | None = None) -> Model:
         """Return the model that never saw these rows."""
@@ -183,10 +181,7 @@ class Model(ByValue):
         return replace(self, tally=fewer, provenance=provenance).trimmed()
 
     def __add__(self, other: Model) -> Model:
-        """Return the model of all rows, weights averaged; calibration and figures go where both sides have rows.
-
-        Copies of one model that learned on share rows and do not add.
-        """
+        """Return the model of all rows, weights averaged; copies of one model share its rows and do not add."""
         if not isinstance(other, Model):
             return NotImplemented
         provenance = self.provenance.joined(other.provenance, self.lineage.joined(other.lineage))
@@ -242,15 +237,15 @@ class Model(ByValue):
 
     def log_joint(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x, y), shape (n, K), up to the part that is the same for every class."""
-        return self._planned(batch, n_jobs, lambda part, first: (self._joint(part, first), 0))
+        return self._by_chunks(batch, n_jobs, lambda part, first: (self._evidence(part, first) + self.prior_score, 0))
 
     def log_posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(y | x), shape (n, K)."""
-        return self._planned(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), True))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), True))
 
     def posterior(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """P(y | x), shape (n, K)."""
-        return self._planned(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), False))
+        return self._by_chunks(batch, n_jobs, lambda part, first: self._posterior(self._evidence(part, first), False))
 
     def predict(self, batch: Rows, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Code of the likeliest class of each row."""
@@ -259,18 +254,20 @@ class Model(ByValue):
             evidence = self._evidence(part, first)
             if self.settings.calibration is None:
                 return kernels.best_class(evidence, self.prior_score, self.fallback)
-            posterior, forbidden = self._posterior(evidence, True)  # it may change which class is the likeliest
+            posterior, forbidden = self._posterior(evidence, True)  # calibration may change the likeliest class
             return posterior.argmax(axis=1), forbidden
 
-        return self._planned(batch, n_jobs, best)
+        return self._by_chunks(batch, n_jobs, best)
 
     def log_evidence(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x) = log Σ_k P(y=k) P(x | y=k), shape (n,), by the plain model of the columns."""
         if self.generative is not self:
             return self.generative.log_evidence(batch, n_jobs)
-        return self._by_chunks(
-            batch, n_jobs, lambda part, first: (log_total(self._joint(part, first)) + self.log_base(part), 0)
-        )
+
+        def total(part: Batch, first: int) -> tuple[Array, int]:
+            return log_total(self._evidence(part, first) + self.prior_score) + self.log_base(part), 0
+
+        return self._by_chunks(batch, n_jobs, total, planned=False)
 
     def log_likelihood(self, batch: Rows, n_jobs: int | None = None) -> float:
         """Log probability of labelled rows, Σ_n w_n log P(x_n, y_n), by the plain model of the columns."""
@@ -282,10 +279,11 @@ class Model(ByValue):
 
         def own(part: Batch, first: int) -> tuple[Array, int]:
             assert part.labels is not None
-            return self._joint(part, first)[np.arange(part.n_rows), part.labels.codes] + self.log_base(part), 0
+            scores = self._evidence(part, first) + self.prior_score
+            return scores[np.arange(part.n_rows), part.labels.codes] + self.log_base(part), 0
 
         counted = labels.weight > 0  # a row of weight zero adds nothing, even where it is impossible
-        return float((labels.weight[counted] * self._by_chunks(batch, n_jobs, own)[counted]).sum())
+        return float((labels.weight[counted] * self._by_chunks(batch, n_jobs, own, planned=False)[counted]).sum())
 
     def log_base(self, batch: Batch) -> Array:
         """The part (n,) of log P(x | y) that is the same for every class."""
@@ -305,31 +303,17 @@ class Model(ByValue):
         """Leave-one-out log P(y | x), shape (n, K), of training rows."""
 
         def without(part: Batch, first: int) -> tuple[Array, int]:
-            labels = part.labels
-            if labels is None or labels.codes is None:
-                raise DataError("leave-one-out needs the label of each row")
-            codes, labels = labels.codes, weighted_labels(labels, self.provenance.class_weight, self.schema)
-            try:
-                own = own_prior_score(self.settings, self.log_prior, self.tally.class_weight, labels)
-                evidence = self.left_out.evidence(replace(part, labels=labels), first)
-            except RowError as error:
-                raise RowError(first + error.row) from None
-            forbidden = kernels.normalise_without(evidence, self.prior_score, codes, own)
-            return self._calibrated(evidence), forbidden
+            log_posterior, forbidden = self.left_out.log_posterior(part, first)
+            return self._calibrated(log_posterior), forbidden
 
-        return self._by_chunks(batch, n_jobs, without)
+        return self._by_chunks(batch, n_jobs, without, planned=False)
 
     @cached_property
     def left_out(self) -> LeaveOneOut:
         """What scores training rows by all the others."""
         weights = None if self.settings.weights is None else {name: self.weight_of(name) for name in self.tally.blocks}
-        return LeaveOneOut(self.tally, self.settings.families, self.parameters, self.words, weights, self.offsets)
-
-    @property
-    def bag(self) -> list[int]:
-        """The columns of bags of counts: they are shares of one total, so none of them may be missing."""
-        blocks = (b for name, b in self.tally.blocks.items() if self.settings.families[name].is_document)
-        return [p for b in blocks for p in b.columns if self.schema.columns[p].kind not in ("text", "tags", "block")]
+        parts = self.parameters, self.words, weights, self.offsets, self.log_prior, self.prior_score
+        return LeaveOneOut(self.tally, self.settings, *parts, self.provenance.class_weight)
 
     def is_document(self, name: str) -> bool:
         """Whether the columns of a block, or the words of its one column, are one thing that has no parts."""
@@ -359,9 +343,6 @@ class Model(ByValue):
             plan.add(part.cells, first, evidence)
         return evidence
 
-    def _joint(self, part: Batch, first: int) -> Array:
-        return self._evidence(part, first) + self.prior_score
-
     @cached_property
     def fallback(self) -> Array:
         """The log posterior of a row that every class forbids: the prior, or uniform where there is none."""
@@ -369,26 +350,22 @@ class Model(ByValue):
 
     def _posterior(self, evidence: Array, logs: bool) -> tuple[Array, int]:
         """Normalise in place and calibrate; also return the number of rows that every class forbids."""
-        if self.settings.calibration is None:
-            return evidence, kernels.normalise(evidence, self.prior_score, self.fallback, logs)
-        forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, True)
-        calibrated = self._calibrated(evidence)
-        return (calibrated if logs else np.exp(calibrated)), forbidden
+        plain = self.settings.calibration is None
+        forbidden = kernels.normalise(evidence, self.prior_score, self.fallback, logs or not plain)
+        posterior = self._calibrated(evidence)
+        return posterior if logs or plain else np.exp(posterior), forbidden
 
     def _calibrated(self, log_posterior: Array) -> Array:
-        if self.settings.calibration is None:
-            return log_posterior
-        return np.ascontiguousarray(self.settings.calibration.apply(log_posterior))
+        calibration = self.settings.calibration
+        return log_posterior if calibration is None else np.ascontiguousarray(calibration.apply(log_posterior))
 
-    def _by_chunks(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
-        """Work on chunks of rows on all cores, join the results and warn of rows that every class forbids."""
-        self.scoring, self.offsets, self.prior_score  # noqa: B018  estimated once, before the threads ask for them
-        return by_chunks(batch, self.n_classes, n_jobs, work)
-
-    def _planned(self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]]) -> Any:
-        """The same for scores alone: rows of a table are read by the plan."""
-        self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  as above
-        read = None if self.plan is None else batch.read_by(self.plan, self.schema.columns, self.tally.places)
+    def _by_chunks(
+        self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]], planned: bool = True
+    ) -> Any:
+        """Work on chunks of rows on all cores, read by the plan where only scores are asked for; join the results."""
+        self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  estimated once, before threads ask
+        plan = self.plan if planned else None
+        read = None if plan is None else batch.read_by(plan, self.schema.columns, self.tally.places)
         return by_chunks(batch, self.n_classes, n_jobs, work, read)
 
     def with_prior(self, prior: Prior) -> Model:

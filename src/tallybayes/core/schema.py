@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.levels import Level as Level  # what reads a schema names levels
-from tallybayes.core.levels import in_given_order, positions, united
+from tallybayes.core.levels import in_given_order, positions, some_of, united
 from tallybayes.core.notebook import grid, panel
 from tallybayes.core.readings import Reading
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -25,7 +25,6 @@ from tallybayes.errors import SchemaError
 Kind = Literal["numeric", "category", "boolean", "count", "text", "tags", "date", "pair", "block", "ignored"]
 
 WIDEST = 40  # characters of a name that a printed table makes room for
-MOST_SHOWN = 30  # classes that are listed before "and so many more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +342,8 @@ class Schema:
 
 def _check_column(column: Column) -> None:
     """Refuse text without words, words without text, levels twice and bins out of order."""
-    if column.is_text != (column.tokens is not None) or (column.kind == "tags" and not _has_tags(column)):
+    is_tokenised = column.tokens is not None and (column.kind != "tags" or column.tokens.words == "tags")
+    if column.is_text != is_tokenised:
         raise SchemaError(f"column {column.name!r} does not define how its text is tokenised")
     if column.kind in ("numeric", "count") and column.levels is not None:
         raise SchemaError(f"column {column.name!r} has levels, but is {column.kind}")
@@ -371,10 +371,6 @@ def _check_column(column: Column) -> None:
             raise SchemaError(f"the bins of column {column.name!r} are not in order")
 
 
-def _has_tags(column: Column) -> bool:
-    return column.tokens is not None and column.tokens.words == "tags"
-
-
 def block_of(column: Column, family: str) -> str:
     """The block that a family's columns are counted in: one for all of them, but each text is a document of its own."""
     return f"{family}:{column.name}" if column.is_text else family
@@ -388,18 +384,6 @@ def words(column: Column) -> str:
         return f"{plural(len(column.levels), 'hashed number')} for the words"
     whole = column.tokens is None or (column.tokens.ngrams == (1, 1) and column.tokens.characters is None)
     return plural(len(column.levels or ()), "word" if whole else "token")
-
-
-def few_of(texts: Sequence[str]) -> str:
-    """List texts: ``a, b and c`` and, where they are more, ``a, b and 3 more``."""
-    first, last = (texts[:-1], texts[-1]) if len(texts) < 4 else (texts[:2], f"{len(texts) - 2} more")
-    return f"{', '.join(first)} and {last}"
-
-
-def some_of(values: Sequence[Level]) -> str:
-    """List values, and how many more there are where there are too many to read."""
-    shown = ", ".join(map(str, values[:MOST_SHOWN]))
-    return shown if len(values) <= MOST_SHOWN else f"{shown} and {len(values) - MOST_SHOWN:,} more"
 
 
 def amount(weight: float) -> str:

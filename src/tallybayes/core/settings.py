@@ -12,9 +12,10 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue
 from tallybayes.core.family import Family, quiet_log
+from tallybayes.core.levels import MOST_SHOWN
 from tallybayes.core.notebook import Bar, Cell, grid, panel
 from tallybayes.core.offsets import Offset, averaged
-from tallybayes.core.schema import MOST_SHOWN, Level, Schema, plural
+from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import SettingError, nearest

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Documents, Encoded, Labels, Rows, mask_labels
 from tallybayes.core.equality import ByValue
-from tallybayes.core.levels import positions
+from tallybayes.core.levels import MOST_SHOWN, positions
 from tallybayes.core.notebook import Bar, folded, grid, panel
-from tallybayes.core.schema import MOST_SHOWN, Column, Kind, Level, NumberedColumns, Schema, amount, plural
+from tallybayes.core.schema import Column, Kind, Level, NumberedColumns, Schema, amount, plural
 from tallybayes.core.summaries import MOST_WEIGHT, Counts, Index, Summary, cell_grid, check_numbers, take_back
 from tallybayes.core.threads import map_rows, threads_for
 from tallybayes.errors import NEVER_LEARNED, CellError, DataError, SchemaError, UnlearnError, nearest

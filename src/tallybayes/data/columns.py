@@ -166,9 +166,18 @@ def rows(model: Model, data: Any) -> TableBatch:
     >>> model.predict(rows(model, days)), model.schema.classes
     (array([0]), ('no', 'yes'))
     """
-    bag, provenance = [model.schema.columns[p].name for p in model.bag], model.provenance
-    table = matched(read_table(data), model.schema, bag, provenance.named, False, provenance.target, "the model")
+    provenance = model.provenance
+    table = matched(
+        read_table(data), model.schema, bag_of(model), provenance.named, False, provenance.target, "the model"
+    )
     return with_warnings(TableBatch(model.schema, table, model.tally.places))
+
+
+def bag_of(model: Model) -> list[str]:
+    """The columns of bags of counts, by name: they are shares of one total, so none of them may be missing."""
+    bags = (block for name, block in model.tally.blocks.items() if model.settings.families[name].is_document)
+    columns = (model.schema.columns[p] for block in bags for p in block.columns)
+    return [column.name for column in columns if not column.is_text and column.kind != "block"]
 
 
 def with_warnings(batch: TableBatch) -> TableBatch:

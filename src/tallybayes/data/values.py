@@ -33,6 +33,13 @@ from tallybayes.errors import DataError
 WIDEST_TEXT = 64  # characters of strings that are kept in a NumPy array of text
 
 Storage = Literal["number", "integer", "text", "boolean", "date", "empty", "other"]
+STORAGES: dict[str, Storage] = {  # of the kinds of NumPy's types
+    **dict.fromkeys("iu", "integer"),
+    **dict.fromkeys("UT", "text"),
+    **dict.fromkeys("Mm", "date"),
+    "b": "boolean",
+    "f": "number",
+}
 
 
 class Values(Protocol):
@@ -75,10 +82,8 @@ class Listed:
 
     def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
         """The place of each row's value among the levels."""
-        code = {
-            None: MISSING,
-            **{level: p for p, level in enumerate(levels)},
-        }  # None may be a level, that of missing values
+        code = {level: p for p, level in enumerate(levels)}
+        code.setdefault(None, MISSING)  # unless missing is a level
         table = np.array([code.get(value, UNSEEN) for value in (*self.values, None)], dtype=np.int32)
         return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry is for missing values
 
@@ -100,16 +105,7 @@ class ArrayValues(HoldsText):
     def __init__(self, values: Any) -> None:
         self.array = _plain_array(values)
         kind = self.array.dtype.kind
-        self.storage: Storage = {
-            "b": "boolean",
-            "i": "integer",
-            "u": "integer",
-            "f": "number",
-            "U": "text",
-            "T": "text",
-            "M": "date",
-            "m": "date",
-        }.get(kind, "other")  # type: ignore[assignment]
+        self.storage: Storage = STORAGES.get(kind, "other")
         if kind == "O":
             self.storage = _storage_of(self.array)
             if self.storage == "other" and (texts := lists_as_text(self.array.tolist())) is not None:

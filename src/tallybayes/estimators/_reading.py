@@ -1,6 +1,6 @@
-"""Methods of fitted estimators that read a model: from a file, or what its columns say.
+"""Methods of fitted estimators that read a model: from a file, or what it says of columns and other rows.
 
-`Fitted` takes these functions for its methods.
+`Fitted` and `TableNB` take these functions for their methods.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.core.batch import Array, Rows
 from tallybayes.core.importance import importance_of
 from tallybayes.errors import MissingExtraError, ModelFileError
+from tallybayes.inspection.explain import TopWord
+from tallybayes.inspection.explain import top_words as top_words_of
 from tallybayes.inspection.overview import Overview
 from tallybayes.inspection.overview import overview as overview_of
+from tallybayes.inspection.predictions import PredictionColumns
+from tallybayes.inspection.predictions import predict_file as predict_file_by
 from tallybayes.inspection.reasons import MOST, Reasons
 from tallybayes.inspection.reasons import reasons as reasons_of
+from tallybayes.learning.prior_shift import PriorShift
+from tallybayes.learning.prior_shift import estimate_prior as estimate_prior_of
 
 
 def load(cls: type[Any], path: str | os.PathLike[str]) -> Any:
@@ -155,3 +161,66 @@ def overview(self: Any, X: Any = None, y: Any = None) -> Overview:
     """
     check_is_fitted(self)
     return overview_of(self, X, y)
+
+
+def top_words(self: Any, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
+    """Return the words that are typical of a class: frequent in it, and more so than in the others.
+
+    Parameters
+    ----------
+    label : class label
+    n : int, default=20
+        How many.
+    column : str, optional
+        The column of text; the first if there are several.
+
+    Returns
+    -------
+    tuple of TopWord
+        The strongest first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
+    """
+    check_is_fitted(self)
+    return top_words_of(self.model_, label, n, column)
+
+
+def predict_file(self: Any, source: Any, out: Any, *, safe_csv: bool = False, **options: Any) -> int:
+    """Write the predictions for a file to another, in constant memory.
+
+    Parameters
+    ----------
+    source : path
+        CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
+    out : path
+        CSV, Parquet or JSON lines, by its suffix.
+    safe_csv : bool, default=False
+        Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
+    **options
+        ``beside``, ``threshold``, ``least``, …: the fields of `inspection.predictions.PredictionColumns`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    check_is_fitted(self)
+    return predict_file_by(self.model_, source, out, PredictionColumns(**options), safe_csv=safe_csv)
+
+
+def estimate_prior(self: Any, X: Any, **options: Any) -> PriorShift:
+    """Estimate the class mix of another population from its rows, without their labels.
+
+    EM on the prior alone (Saerens, Latinne and Decaestecker 2002); pass the result's ``prior`` to `with_prior`.
+
+    Parameters
+    ----------
+    X : table
+        Unlabelled rows of that population.
+    **options
+        ``tol`` and ``max_iter``.
+
+    Returns
+    -------
+    PriorShift
+    """
+    rows = self._rows(X)
+    return estimate_prior_of(self.model_, rows, n_jobs=self.n_jobs, **options)

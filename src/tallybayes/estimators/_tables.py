@@ -19,7 +19,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema
 from tallybayes.core.settings import EvidenceWeights, Prior
 from tallybayes.core.tally import Tally
-from tallybayes.data.columns import grown, matched, split_target, with_warnings
+from tallybayes.data.columns import bag_of, grown, matched, split_target, with_warnings
 from tallybayes.data.frames import Table, read_table, table_like
 from tallybayes.data.labels import row_weights
 from tallybayes.data.plain import one_row
@@ -36,13 +36,11 @@ from tallybayes.estimators._checks import (
     unchanged_on_error,
 )
 from tallybayes.estimators._fitted import Fitted
-from tallybayes.estimators._reading import importance, overview
-from tallybayes.inspection.explain import Explanation, TopWord, explain, top_words
-from tallybayes.inspection.predictions import PredictionColumns, predict_file
+from tallybayes.estimators._reading import estimate_prior, importance, overview, predict_file, top_words
+from tallybayes.inspection.explain import Explanation, explain
 from tallybayes.inspection.sampling import sampled
 from tallybayes.inspection.summary import summary
 from tallybayes.learning.learn import learn
-from tallybayes.learning.prior_shift import PriorShift, estimate_prior
 from tallybayes.learning.textbook import settings_of_tally
 
 
@@ -65,6 +63,7 @@ class TableNB(Fitted):
         return self.model_.settings.weights
 
     importance_, overview = property(importance), overview
+    top_words, predict_file, estimate_prior = top_words, predict_file, estimate_prior
 
     @property
     def evaluation_(self) -> Evaluation | None:
@@ -186,9 +185,8 @@ class TableNB(Fitted):
         return one_row(self.model_, X) if "model_" in vars(self) else None
 
     def _matched(self, table: Table) -> Table:
-        bag = [self.schema_.columns[p].name for p in self.model_.bag]
-        provenance = self.model_.provenance
-        return matched(table, self.schema_, bag, provenance.named, self.strict, provenance.target, type(self).__name__)
+        model, how = self.model_, self.model_.provenance
+        return matched(table, model.schema, bag_of(model), how.named, self.strict, how.target, type(self).__name__)
 
     # ------------------------------------------------------------------------------------------ inspecting
 
@@ -232,66 +230,6 @@ class TableNB(Fitted):
         if batch.n_rows != 1:
             raise DataError(f"explain takes one row, this table has {batch.n_rows}")
         return explain(self.model_, batch, batch.table.row(0), against, interval)
-
-    def top_words(self, label: Any, n: int = 20, *, column: str | None = None) -> tuple[TopWord, ...]:
-        """Return the words that are typical of a class: frequent in it, and more so than in the others.
-
-        Parameters
-        ----------
-        label : class label
-        n : int, default=20
-            How many.
-        column : str, optional
-            The column of text; the first if there are several.
-
-        Returns
-        -------
-        tuple of TopWord
-            The strongest first; each has ``word``, ``log_odds``, ``here`` and ``elsewhere``.
-        """
-        check_is_fitted(self)
-        return top_words(self.model_, label, n, column)
-
-    def predict_file(self, source: Any, out: Any, *, safe_csv: bool = False, **options: Any) -> int:
-        """Write the predictions for a file to another, in constant memory.
-
-        Parameters
-        ----------
-        source : path
-            CSV, Parquet, JSON lines or Arrow; a file, or a pattern of files.
-        out : path
-            CSV, Parquet or JSON lines, by its suffix.
-        safe_csv : bool, default=False
-            Whether texts of a CSV file that begin like a formula get an apostrophe, for spreadsheets.
-        **options
-            ``beside``, ``threshold``, ``least``, …: the fields of `inspection.predictions.PredictionColumns`.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
-        check_is_fitted(self)
-        return predict_file(self.model_, source, out, PredictionColumns(**options), safe_csv=safe_csv)
-
-    def estimate_prior(self, X: Any, **options: Any) -> PriorShift:
-        """Estimate the class mix of another population from its rows, without their labels.
-
-        EM on the prior alone (Saerens, Latinne and Decaestecker 2002); pass the result's ``prior`` to `with_prior`.
-
-        Parameters
-        ----------
-        X : table
-            Unlabelled rows of that population.
-        **options
-            ``tol`` and ``max_iter``.
-
-        Returns
-        -------
-        PriorShift
-        """
-        rows = self._rows(X)
-        return estimate_prior(self.model_, rows, n_jobs=self.n_jobs, **options)
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, *, missing: bool = False

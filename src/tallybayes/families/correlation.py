@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
+from tallybayes.core.levels import few_of
 from tallybayes.core.scatter import PRODUCTS, Scatter, nothing, numbers_of, scatter_by_class
-from tallybayes.core.schema import Column, Kind, few_of, plural
+from tallybayes.core.schema import Column, Kind, plural
 from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
 from tallybayes.errors import NotAvailableError, SchemaError, SettingError

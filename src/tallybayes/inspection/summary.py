@@ -10,9 +10,10 @@ import numpy as np
 
 from tallybayes.core.equality import same_value
 from tallybayes.core.importance import importance_of
+from tallybayes.core.levels import MOST_SHOWN, some_of
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import described
-from tallybayes.core.schema import MOST_SHOWN, WIDEST, amount, plural, some_of
+from tallybayes.core.schema import WIDEST, amount, plural
 
 FEW = 10  # items of a list that are shown
 PRIORS = {"empirical": "the class shares of the training rows", "uniform": "every class alike", "none": "none"}

@@ -11,7 +11,7 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.levels import united
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Schema
-from tallybayes.data.columns import grown, listed, refuse_lost
+from tallybayes.data.columns import bag_of, grown, listed, refuse_lost
 from tallybayes.data.frames import Table, read_table
 from tallybayes.data.labels import distinct, encode_labels, is_missing, objects
 from tallybayes.data.tables import TableBatch
@@ -99,7 +99,7 @@ def known(model: Model, table: Table) -> Table:
     names = _names(model)
     if NOTHING in table.columns and NOTHING not in names:
         table = Table({}, table.n_rows)
-    if bag := [model.schema.columns[p].name for p in model.bag]:
+    if bag := bag_of(model):
         refuse_lost([name for name in names if name not in table.columns], bag)
     return table
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array, Codes, Labels, Rows
 from tallybayes.core.evaluation import Evaluation
+from tallybayes.core.levels import few_of
 from tallybayes.core.merging import plain_label
 from tallybayes.core.model import Model
-from tallybayes.core.schema import amount, few_of
+from tallybayes.core.schema import amount
 from tallybayes.core.summaries import Counts
 from tallybayes.data.tables import TableBatch
 from tallybayes.inspection.charts._model import model_of, prior_of, rows_of, rows_with_labels

@@ -10,6 +10,7 @@ import numpy as np
 from tallybayes.core.batch import Rows, every_nth
 from tallybayes.core.importance import CERTAIN, importance_of
 from tallybayes.core.model import Model
+from tallybayes.data.columns import bag_of
 from tallybayes.data.frames import read_table
 from tallybayes.data.tables import TableBatch
 from tallybayes.errors import NotAvailableError
@@ -111,7 +112,7 @@ def _deviations(model: Model, data: Any) -> dict[str, float]:
     most = max(1, min(FEW_ROWS if model.texts else ROWS, MOST_CELLS // (model.n_classes * len(model.schema.columns))))
     if data is None:
         try:
-            table, _ = sampled(model, most, np.random.default_rng(0), missing=not model.bag)
+            table, _ = sampled(model, most, np.random.default_rng(0), missing=not bag_of(model))
         except NotAvailableError:
             return {}
         rows = TableBatch(model.schema, read_table(table), model.tally.places)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.core.schema import Column, few_of
+from tallybayes.core.levels import few_of
+from tallybayes.core.schema import Column
 
 LONGEST = 60  # characters of a value that are shown
 

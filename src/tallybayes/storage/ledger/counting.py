@@ -16,7 +16,7 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Level, Schema
 from tallybayes.core.tally import Tally, count
-from tallybayes.data.columns import grown, matched, split_target
+from tallybayes.data.columns import bag_of, grown, matched, split_target
 from tallybayes.data.engines import is_lazy
 from tallybayes.data.files import is_file
 from tallybayes.data.frames import Table, read_table
@@ -208,9 +208,8 @@ def _labelled(plan: Model, part: tuple[Pending, Any]) -> tuple[Table, Any, Any, 
         raise DataError("there are no rows to add")
     if table.n_rows != len(known.labels):
         raise DataError(f"there are {table.n_rows:,} rows and {len(known.labels):,} labels")
-    bag = [plan.schema.columns[p].name for p in plan.bag]
     provenance = plan.provenance
-    table = matched(table, plan.schema, bag, provenance.named, False, provenance.target, "the ledger")
+    table = matched(table, plan.schema, bag_of(plan), provenance.named, False, provenance.target, "the ledger")
     return table, known.labels.tolist(), weights, np.array([table.n_rows] if sizes is None else sizes)
 
 
