@@ -39,7 +39,7 @@ def objective(model, batch):
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("case", PROBABLE, ids=str)
-@settings(max_examples=8)  # of each of 200 combinations
+@settings(max_examples=3)  # of each of 200 combinations
 @given(data=st.data())
 def test_no_step_lowers_the_likelihood(case, prior, data):
     table = data.draw(case.tables(min_rows=3, weights=(0.5, 1.0, 2.0)))
@@ -85,9 +85,9 @@ def test_rows_that_all_have_labels_are_counted(case):
 @pytest.mark.parametrize("case", [c for c in CASES if getattr(c.family, "shrinkage", None) is None], ids=str)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_chunks_and_threads_make_no_difference(case, n_jobs, monkeypatch):
-    table = case.random_table(200, weights=(0.5, 1.0))
-    batch = partly_labelled(case, table, np.arange(200) % 4 == 0)
-    start = case.model(table.take(np.arange(0, 200, 4)))
+    table = case.random_table(80, weights=(0.5, 1.0))
+    batch = partly_labelled(case, table, np.arange(80) % 4 == 0)
+    start = case.model(table.take(np.arange(0, 80, 4)))
     at_once = em.learn(start, batch, max_iter=3, tol=0.0)
     monkeypatch.setattr(tallybayes.learning.em, "CHUNK", 7)
     monkeypatch.setattr(tallybayes.learning.em._Step, "_chunk", lambda self, model: 7)

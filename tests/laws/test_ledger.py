@@ -58,10 +58,10 @@ def batches(seed=0, n=60, last=130):
 @pytest.mark.parametrize("case", FAMILY_CASES, ids=str)
 def test_a_slice_is_the_tally_of_its_rows(case, tmp_path, folding):
     plan = case.model(case.random_table(5, 1))
-    whole = case.random_table(180, 2, (1.0, 2.0, 0.5))
+    whole = case.random_table(120, 2, (1.0, 2.0, 0.5))
     ledger, parts = Ledger.create(tmp_path / "x.ledger", plan, period="step"), []
-    with ledger.appending(every=30) as append:
-        for n, (period, key) in enumerate(batches()):
+    with ledger.appending(every=15) as append:
+        for n, (period, key) in enumerate(batches(n=40)):
             found = case.count(case.retold(whole.take(slice(3 * n, 3 * n + 3))))
             parts.append((period, key, found))
             append(found, period=period, key=key, batch_id=f"{n}")
@@ -78,10 +78,10 @@ def test_a_slice_is_the_tally_of_its_rows(case, tmp_path, folding):
 
 @pytest.mark.parametrize("case", FAMILY_CASES, ids=str)
 def test_forgetting_is_never_having_had_the_rows(case, tmp_path, folding):
-    plan, whole = case.model(case.random_table(5, 1)), case.random_table(90, 3, (1.0, 2.0))
+    plan, whole = case.model(case.random_table(5, 1)), case.random_table(60, 3, (1.0, 2.0))
     one, other = (Ledger.create(tmp_path / f"{name}.ledger", plan, period="step") for name in "ab")
     with one.appending() as append_one, other.appending() as append_other:
-        for n, (period, key) in enumerate(batches(n=30)):
+        for n, (period, key) in enumerate(batches(n=20)):
             found = case.tally(whole.take(slice(3 * n, 3 * n + 3)))
             for append in (append_one, append_other) if key != "south/1" else (append_one,):
                 append(found, period=period, key=key, batch_id=f"{n}")
