@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The same examples on every run: a red test stays red until it is mended. For more of them, and others each time:
 # pytest tests/laws --hypothesis-profile thorough
 PHASES = (Phase.explicit, Phase.generate, Phase.target, Phase.shrink)
-settings.register_profile("tallybayes", derandomize=True, database=None, deadline=None, max_examples=10, phases=PHASES)
+settings.register_profile("tallybayes", derandomize=True, database=None, deadline=None, max_examples=15, phases=PHASES)
 settings.register_profile("thorough", database=None, deadline=None, max_examples=200, phases=PHASES)
 settings.load_profile("tallybayes")
 

@@ -39,7 +39,7 @@ def objective(model, batch):
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("case", PROBABLE, ids=str)
-@settings(max_examples=3)  # of each of 200 combinations
+@settings(max_examples=5)  # of each of 200 combinations
 @given(data=st.data())
 def test_no_step_lowers_the_likelihood(case, prior, data):
     table = data.draw(case.tables(min_rows=3, weights=(0.5, 1.0, 2.0)))
