@@ -161,7 +161,7 @@ WITH_ROWS = ["default", "classical", "alpha auto", "sample_weight", "calibration
 
 @pytest.fixture(scope="module")
 def few() -> pl.DataFrame:
-    return mixed(800)
+    return mixed(500)
 
 
 @pytest.fixture(scope="module")
