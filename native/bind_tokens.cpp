@@ -20,9 +20,17 @@ namespace {
 #define TB_KEY_CLONES(T)                                                                                          \
     TB_CLONES void run_number_keys(const T* x, Index step, Index n, std::uint64_t own, std::uint64_t* total) {    \
         tb::number_keys(x, step, n, own, total);                                                                  \
+    }                                                                                                             \
+    TB_CLONES void run_place_keys(const T* x, Index step, Index n, double low, double width, std::uint64_t own,   \
+                                  std::uint64_t* free, std::uint64_t* exact) {                                    \
+        tb::place_keys(x, step, n, low, width, own, free, exact);                                                 \
     }
 TB_FLOATS(TB_KEY_CLONES)
 TB_INTEGERS(TB_KEY_CLONES)
+TB_CLONES void run_sort_out(const std::uint64_t* free, const std::uint64_t* exact, Index n, std::uint64_t bound, std::uint64_t copies, std::uint8_t enough,
+                            std::uint8_t* cells, std::uint64_t mask, std::uint8_t* mark) {
+    tb::sort_out(free, exact, n, bound, copies, enough, cells, mask, mark);
+}
 
 // Documents and the Python objects that own them.
 struct Texts {
@@ -127,6 +135,11 @@ void bind_number_keys(nb::module_& m) {
         require(rows(x) == rows(total), "there must be one key a row");
         run_number_keys(x.data(), static_cast<Index>(x.stride(0)), rows(x), own, total.data());
     }, "x"_a.noconvert(), "own"_a, "total"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
+    m.def("place_keys", [](const nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>& x, double low, double high, std::uint64_t own, const OutVector<std::uint64_t>& free,
+                           const OutVector<std::uint64_t>& exact) {
+        require(rows(x) == rows(free) && rows(x) == rows(exact), "there must be one key a row");
+        run_place_keys(x.data(), static_cast<Index>(x.stride(0)), rows(x), low, high > low ? high - low : 1.0, own, free.data(), exact.data());
+    }, "x"_a.noconvert(), "low"_a, "high"_a, "own"_a, "free"_a.noconvert(), "exact"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
 }
 
 void bind_keys(nb::module_& m) {
@@ -158,6 +171,17 @@ void bind_keys(nb::module_& m) {
             total.data()[i] += tb::spread((text.data() ? tb::text_key(text) : tb::kMissingKey) + own);
         }
     }, "texts"_a, "first"_a, "own"_a, "total"_a.noconvert(), Release());
+    m.def("sort_out", [](const Vector<std::uint64_t>& free, const Vector<std::uint64_t>& exact, std::uint64_t bound, std::uint64_t copies, std::uint8_t enough,
+                         const OutVector<std::uint8_t>& cells, const OutVector<std::uint8_t>& mark) {
+        const Index n = rows(free), size = rows(cells);
+        require(rows(exact) == n && rows(mark) == n, "there must be one mark a row");
+        require(size > 0 && (size & (size - 1)) == 0, "the number of cells must be a power of two");
+        run_sort_out(free.data(), exact.data(), n, bound, copies, enough, cells.data(), static_cast<std::uint64_t>(size) - 1, mark.data());
+    }, "free"_a.noconvert(), "exact"_a.noconvert(), "bound"_a, "copies"_a, "enough"_a, "cells"_a.noconvert(), "mark"_a.noconvert(), Release());
+    m.def("reach", [](const Vector<std::uint64_t>& free, std::uint64_t bound, std::uint64_t first, const Vector<std::uint64_t>& last, const OutVector<std::uint8_t>& mark) {
+        require(rows(last) == rows(free) && rows(mark) == rows(free), "there must be one mark a row");
+        for (Index i = 0; i < rows(free); ++i) mark.data()[i] = tb::reaches(free.data()[i], bound, first, last.data()[i]);
+    }, "free"_a.noconvert(), "bound"_a, "first"_a, "last"_a.noconvert(), "mark"_a.noconvert(), Release());
     m.def("text_key", [](const nb::bytes& text) { return tb::text_key({text.c_str(), text.size()}); }, "text"_a);
 }
 

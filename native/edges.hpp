@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "simd.hpp"
@@ -81,25 +82,33 @@ inline std::vector<double> fine_edges(const double* value, Index n, Index bins, 
 
 constexpr Index kSought = 16;  // values whose bins are looked for at a time
 
-// How many edges are not above each value; -1 for a missing one. Answers the first infinite value, or kNone.
-TB_INLINE Index bin_codes(const double* TB_RESTRICT values, Index n, const double* TB_RESTRICT edges, Index n_edges, std::int32_t* TB_RESTRICT codes) {
-    Index infinite = kNone;
-    for (Index first = 0; first < n; first += kSought) {
-        const Index m = std::min(kSought, n - first);
-        double value[kSought] = {};
-        std::int64_t below[kSought] = {};
-        for (Index i = 0; i < m; ++i) value[i] = values[first + i];
-        for (Index left = n_edges; left > 0;) {  // all values take the same steps, so that none waits for a comparison
-            const Index half = (left + 1) / 2;
-            for (Index i = 0; i < kSought; ++i) below[i] += edges[below[i] + half - 1] <= value[i] ? half : 0;
-            left -= half;
-        }
-        for (Index i = 0; i < m; ++i) {
-            codes[first + i] = value[i] == value[i] ? static_cast<std::int32_t>(below[i]) : -1;
-            if (std::isinf(value[i]) && infinite == kNone) infinite = first + i;
-        }
+// How many edges are not above each of some values; -1 for a missing one. Answers whether one is infinite.
+TB_INLINE bool bins_of_some(const double* TB_RESTRICT value, const double* TB_RESTRICT edges, Index n_edges, std::int32_t* TB_RESTRICT codes) {
+    std::int64_t below[kSought] = {};
+    for (Index left = n_edges; left > 0;) {  // all values take the same steps, so that none waits for a comparison
+        const Index half = (left + 1) / 2;
+        for (Index i = 0; i < kSought; ++i) below[i] += edges[below[i] + half - 1] <= value[i] ? half : 0;
+        left -= half;
     }
-    return infinite;
+    std::int32_t infinite = 0;
+    for (Index i = 0; i < kSought; ++i) {
+        codes[i] = value[i] == value[i] ? static_cast<std::int32_t>(below[i]) : -1;
+        infinite |= std::fabs(value[i]) == std::numeric_limits<double>::infinity();
+    }
+    return infinite != 0;
+}
+
+// The same of any number of values. Answers the first infinite one, or kNone.
+TB_INLINE Index bin_codes(const double* TB_RESTRICT values, Index n, const double* TB_RESTRICT edges, Index n_edges, std::int32_t* TB_RESTRICT codes) {
+    bool infinite = false;
+    Index first = 0;
+    for (; first + kSought <= n; first += kSought) infinite |= bins_of_some(values + first, edges, n_edges, codes + first);
+    double rest[kSought] = {};
+    std::int32_t found[kSought];
+    std::copy(values + first, values + n, rest);
+    infinite |= bins_of_some(rest, edges, n_edges, found);
+    std::copy(found, found + (n - first), codes + first);
+    return infinite ? std::find_if(values, values + n, [](double value) { return std::isinf(value); }) - values : kNone;
 }
 
 }  // namespace tb

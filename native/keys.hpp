@@ -37,4 +37,44 @@ TB_INLINE void number_keys(const T* x, Index step, Index n, std::uint64_t own, s
     for (Index i = 0; i < n; ++i) total[i] += spread(number_key(static_cast<double>(x[i * step])) + own);
 }
 
+// The place of a number in the range of its column, to 16 binary digits: the same in every unit.
+TB_INLINE float placed(double value, double low, double width) {
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(static_cast<float>((value - low) / width)) + 0x80u) & 0xFFFFFF00u);
+}
+
+// Add the keys of numbers by their places to `free`, and those of the numbers as they are to `exact`.
+template <class T>
+TB_INLINE void place_keys(const T* x, Index step, Index n, double low, double width, std::uint64_t own, std::uint64_t* TB_RESTRICT free,
+                          std::uint64_t* TB_RESTRICT exact) {
+    for (Index i = 0; i < n; ++i) {
+        const double value = static_cast<double>(x[i * step]);
+        free[i] += spread((value != value ? kMissingKey : number_key(placed(value, low, width))) + own);
+        exact[i] += spread(number_key(value) + own);
+    }
+}
+
+constexpr std::uint64_t kCopy = 0xD1342543DE82EF95u;  // what a copy of a row adds to its key
+constexpr std::uint64_t kExactDigits = 0xFFFFFFu;           // digits of a key that come from the exact values
+
+// Whether the key of one of the copies `first` to `last` − 1 of a row may be as small as the bound.
+TB_INLINE bool reaches(std::uint64_t free, std::uint64_t bound, std::uint64_t first, std::uint64_t last) {
+    bool found = false;
+    for (std::uint64_t copy = first; copy < last; ++copy) found |= (spread(free + copy * kCopy + 1) & ~kExactDigits) <= bound;
+    return found;
+}
+
+constexpr std::uint8_t kCandidate = 1, kOften = 2;
+
+// Mark rows of which one of the first copies may be drawn, and those whose cell has counted `enough` others before.
+TB_INLINE void sort_out(const std::uint64_t* free, const std::uint64_t* exact, Index n, std::uint64_t bound, std::uint64_t copies, std::uint8_t enough,
+                        std::uint8_t* TB_RESTRICT cells, std::uint64_t mask, std::uint8_t* TB_RESTRICT mark) {
+    for (Index i = 0; i < n; ++i) mark[i] = reaches(free[i], bound, 0, copies) ? kCandidate : 0;
+    for (Index i = 0; i < n; ++i) {
+        if (mark[i]) continue;
+        std::uint8_t& cell = cells[exact[i] & mask];
+        if (cell < enough) ++cell;
+        else mark[i] = kOften;
+    }
+}
+
 }  // namespace tb

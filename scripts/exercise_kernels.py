@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import column_kernels, fitting, kernels, keys, pair_kernels, word_kernels
+from tallybayes.core import column_kernels, draws, fitting, kernels, keys, pair_kernels, word_kernels
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -771,8 +771,15 @@ def row_keys(rng: np.random.Generator) -> None:
                 total = np.zeros(len(column), dtype=np.uint64)
                 keys.add_numbers(total, column, keys.key_of("x"))
                 assert len(np.unique(total)) <= 2
+                both = keys.RowKeys(np.zeros_like(total), np.zeros_like(total))
+                keys.add_places(both, column, (0.0, 1.0), 3)
         levels, codes = ["a", "b", None], rng.integers(-2, 3, size=n).astype(np.int32)
         total = np.zeros(n, dtype=np.uint64)
+        for contents in (2, 300, 10**6):
+            found = keys.RowKeys(*(keys.mixed(rng.integers(0, contents, size=n)) for _ in range(2)))
+            for draw in (draws.Draw(2**58, n), draws.Redraw(2**60, np.unique(found.exact)) if n else None):
+                assert draw is None or len(draw.drawn(found)[0]) <= n
+                assert not isinstance(draw, draws.Draw) or len(draw.overlooked()) <= n
         keys.add_levels(total, codes, levels, 5)
         documents = [None if i % 3 == 0 else "é" * (i % 40) for i in range(n)]
         keys.add_texts(total, kernels.texts_of(documents), 0, 7)
@@ -782,6 +789,11 @@ def row_keys(rng: np.random.Generator) -> None:
             refused(native.code_keys, codes, np.zeros(4, dtype=np.uint64), total[1:])
             refused(native.number_keys, np.zeros(n), 1, total[1:])
             refused(native.text_keys, kernels.texts_of(documents), 1, 7, total)
+            refused(native.place_keys, np.zeros(n), 0.0, 1.0, 1, total, total[1:])
+            mark = np.zeros(n, dtype=np.uint8)
+            refused(native.sort_out, total, total, 1, 8, 4, np.zeros(3, dtype=np.uint8), mark)
+            refused(native.sort_out, total, total[1:], 1, 8, 4, np.zeros(4, dtype=np.uint8), mark)
+            refused(native.reach, total, 1, 8, total[1:], mark)
 
 
 def columns(rng: np.random.Generator) -> None:

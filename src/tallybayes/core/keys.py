@@ -54,12 +54,26 @@ def key_of(value: Any) -> int:
 
 def add_numbers(total: Keys, values: NDArray[Any], own: int) -> None:
     """Add the keys of a column of numbers to those of the rows; ``own`` is the key of the column's name."""
+    _native.number_keys(_readable(values), own, total)
+
+
+def add_places(keys: RowKeys, values: NDArray[Any], ends: tuple[float, float], own: int) -> None:
+    """Add both keys of a column of numbers whose smallest and largest value are given.
+
+    The place of a number in that range, to 16 binary digits, is the same in every unit: multiplying a column rounds it
+    in the last of 53 digits, which these hardly ever notice.
+    """
+    _native.place_keys(_readable(values), *ends, own, *keys)
+
+
+def _readable(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of a type and in a place that the kernels read."""
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
-    readable = values.dtype.kind in "iuf" and values.dtype != np.float16 and values.dtype.isnative
-    if not (readable and values.flags.aligned and values.strides[0] % values.itemsize == 0):
-        values = values.astype(np.float64)
-    _native.number_keys(values, own, total)
+    plain = values.dtype.kind in "iuf" and values.dtype != np.float16 and values.dtype.isnative
+    if plain and values.flags.aligned and values.strides[0] % values.itemsize == 0:
+        return values
+    return values.astype(np.float64)
 
 
 def add_levels(total: Keys, codes: NDArray[Any], levels: Sequence[Any], own: int) -> None:
@@ -80,17 +94,6 @@ class RowKeys(NamedTuple):
 
     unit_free: Keys  # with each number by its place in the range of its column, so that the unit does not matter
     exact: Keys  # of the values as they are
-
-
-def unit_free(values: NDArray[Any], low: float, high: float) -> NDArray[np.float32]:
-    """Numbers by their place in the range of their column, to 16 binary digits: the same in every unit.
-
-    Multiplying a column rounds it in the last of 53 digits, which these 16 hardly ever notice.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        place = (np.asarray(values, dtype=np.float64) - low) / (high - low if high > low else 1.0)
-        bits = place.astype(np.float32).view(np.uint32)
-        return ((bits + np.uint32(0x80)) & np.uint32(0xFFFFFF00)).view(np.float32)
 
 
 def copies(keys: Keys, ranked: Keys | None = None) -> NDArray[np.int64]:

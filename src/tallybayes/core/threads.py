@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from tallybayes.errors import SettingError
 
@@ -45,3 +45,13 @@ def map_rows(work: Callable[[int, int], T], n_rows: int, step: int, threads: int
     """Apply work to ranges of rows and yield the results in order."""
     ranges = [(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
     return map_each(lambda bounds: work(*bounds), ranges, threads)
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield items, each of which is made while the one before is worked on."""
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming: Future[Any] = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item

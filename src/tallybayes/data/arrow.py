@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import MISSING, UNSEEN
 from tallybayes.core.kernels import Texts, texts_of
-from tallybayes.core.levels import in_order
+from tallybayes.core.levels import in_order, united
 from tallybayes.core.schema import Level
 from tallybayes.data.frames import Table
 from tallybayes.data.labels import encode, objects
 from tallybayes.data.tags import from_listed
-from tallybayes.data.values import SeriesValues, Storage, Values, with_missing_code
+from tallybayes.data.values import Listed, SeriesValues, Storage, Values, with_missing_code
 from tallybayes.data.words import HoldsText
 from tallybayes.errors import DataError
 
@@ -49,6 +49,8 @@ def _values(column: pa.ChunkedArray) -> Values:
     if kind in NUMBERS or kind in STORAGE:
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         return ArrowValues(array)
+    if kind.startswith("dictionary<values=string"):
+        return EnumValues.of(column)
     return SeriesValues(nw.from_native(column, series_only=True))  # decimals, dates, lists and records
 
 
@@ -56,7 +58,7 @@ class ArrowValues(HoldsText):
     """A column of numbers, text or booleans."""
 
     declared: tuple[Level, ...] | None = None
-    is_listed = False
+    listed: Listed | None = None
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
@@ -121,6 +123,65 @@ class ArrowValues(HoldsText):
         else:  # as they are: floats, which have NaN, cannot distinguish large integers
             codes = encode(objects(part.to_pylist()), known)
         return with_missing_code(codes, levels)
+
+
+class EnumValues(HoldsText):
+    """A column of text as places in a list of its values, of which some need not occur."""
+
+    declared: tuple[Level, ...] | None = None
+
+    def __init__(self, listed: Listed) -> None:
+        self.listed = listed
+        self.storage: Storage = "empty" if (listed.places < 0).all() else "text"
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> EnumValues:
+        """The values of a dictionary of Arrow."""
+        array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+        missing, places = _missing(array.indices), _data(array.indices).astype(np.int32)
+        if missing is not None:
+            places[missing] = MISSING
+        return cls(Listed(array.dictionary.to_pylist(), places))
+
+    def __len__(self) -> int:
+        return len(self.listed.places)
+
+    @cached_property
+    def n_missing(self) -> int:
+        return int((self.listed.places < 0).sum())
+
+    def distinct(self) -> tuple[Level, ...]:
+        return self.listed.distinct()
+
+    def take(self, rows: NDArray[Any]) -> Values:
+        taken = EnumValues(Listed(self.listed.values, self.listed.places[rows]))
+        taken.keep_words(self, rows)
+        return taken
+
+    def joined(self, all: Sequence[Any]) -> Values:
+        """The rows of all of some columns of this kind, one after another."""
+        levels: Sequence[Level] = self.listed.values
+        for values in all:
+            levels = levels if values.listed.values == levels else united(tuple(levels), tuple(values.listed.values))
+        return EnumValues(Listed(levels, np.concatenate([values.listed.codes(levels) for values in all])))
+
+    def texts(self, first: int = 0, last: int | None = None) -> Texts:
+        return texts_of(self.as_labels()[first:last].tolist())
+
+    def as_labels(self) -> NDArray[Any]:
+        return objects([*self.listed.values, None])[self.listed.places]
+
+    def value(self, row: int) -> Any:
+        place = self.listed.places[row]
+        return None if place < 0 else self.listed.values[place]
+
+    def numbers(self, first: int, last: int) -> NDArray[Any]:
+        if self.storage == "empty":
+            return np.full(last - first, np.nan)
+        raise DataError(f"expected numbers, such as row weights, got a column of text ({self.distinct()[0]!r})")
+
+    def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
+        return self.listed.rows(first, last).codes(levels)
 
 
 def _text_codes(part: pa.Array, levels: list[Any]) -> NDArray[np.int32]:

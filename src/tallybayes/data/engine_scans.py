@@ -14,7 +14,8 @@ from tallybayes.data.finding import NOTHING, Found, refuse_dates
 from tallybayes.data.frames import Table
 from tallybayes.data.overrides import Overrides
 from tallybayes.data.reading import Measure
-from tallybayes.data.scans import FileSource, drawn, read_by, restated
+from tallybayes.data.samples import drawn
+from tallybayes.data.scans import FileSource, read_by, restated
 from tallybayes.data.sources import Places
 from tallybayes.data.survey import Mode, Survey
 from tallybayes.data.tables import TableBatch
@@ -77,7 +78,7 @@ class EngineSource(FileSource):
         names = [*self._evidence(schema), *self.scan.columns]
         table = self.file.sample(most, names, self.scan.target, self.seen.n_rows)
         ranges = {name: (column.low, column.high) for name, column in self.seen.columns.items()}
-        return drawn(iter([self.scan.labelled(table, schema, {})]), most, ranges)
+        return drawn(lambda: iter([self.scan.labelled(table, schema, {})]), most, ranges, table.n_rows)
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         """The tally of rows in an engine: it sums what a query can; texts and blocks are counted by our own kernels."""

@@ -175,6 +175,14 @@ class File:
         """The same files with a number of a column read as a missing value."""
         return self.with_columns({name: (f"nullif({quoted(name)}, {value})", self.types[name])})
 
+    def listed(self, levels: Mapping[str, Sequence[str]]) -> File:
+        """The same files with columns of text as places in the list of all their values: these take a byte each."""
+        if not levels:
+            return self
+        kinds = {name: f"ENUM({', '.join(map(literal, each))})" for name, each in levels.items()}
+        # The plain cast may fail, so DuckDB would cast each row rather than each value of a dictionary of Parquet.
+        return self.with_columns({name: (f"TRY_CAST({quoted(name)} AS {kind})", kind) for name, kind in kinds.items()})
+
     def counted(self, weight: str) -> File:
         """The same files without the rows whose weight is zero."""
         if self.storage(weight) not in ("number", "integer", "boolean"):

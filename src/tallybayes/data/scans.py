@@ -7,7 +7,7 @@ tally of most columns needs no second pass. A sample is drawn in one more pass, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from tallybayes.core.batch import Labels
 from tallybayes.core.family import Family
-from tallybayes.core.keys import SeenKeys, copy_keys, smallest
 from tallybayes.core.levels import in_given_order, in_order
 from tallybayes.core.schema import Column, Kind, Schema
 from tallybayes.core.tally import Tally, count
+from tallybayes.core.threads import ahead
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy
@@ -32,6 +32,7 @@ from tallybayes.data.overrides import Overrides
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
+from tallybayes.data.samples import drawn
 from tallybayes.data.sources import Facts, Places, counting, evidence
 from tallybayes.data.survey import Mode, NoRowsError, Survey, can_push, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, TableBatch
@@ -39,7 +40,7 @@ from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
 from tallybayes.errors import DataError, nearest
 
-KEPT = 4  # candidates for a sample that are held at a time, as a multiple of its size
+MOST_LISTED = 1000  # values of a column that the engine looks up in a list
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class FileSource:
         self.file, self.scan = file, scan.checked(file)
         self._seen: Survey | None = None
         self._samples: dict[Any, TableBatch] = {}
+        self._levels: dict[str, list[str]] = {}  # all values of columns of text that have few
 
     def _prepared(self, file: Any) -> Any:
         """The rows that count, lists as text, −1 among integer labels as a missing one where rows may lack a label."""
@@ -120,6 +122,7 @@ class FileSource:
             return file, found, *self._scanned(file, overrides, found)
 
         self.file, found, self._seen, texts = with_retyping(self.file, work)
+        self._levels = _few_levels(self.file, self._seen, self.scan.target)
         self._refuse_one_sign()
         kinds = {name: column.kind for name, column in texts.items()}
         tokens = {name: column.tokens for name, column in texts.items() if column.tokens is not None}
@@ -203,8 +206,7 @@ class FileSource:
             self._seen = self._surveyed(self.file, {})
             if lost := [name for name in also if name not in self.file.types]:
                 raise DataError(f"{self.file.name} has no column {lost[0]!r}; {nearest(lost[0], self.file.types)}")
-            tables = self._tables([*self._evidence(schema), *also])
-            return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, {})
+            return drawn(self._parts(schema, [*self._evidence(schema), *also]), most, {}, self.seen.n_rows)
 
         return replace(with_retyping(self.file, work), places=places)
 
@@ -233,7 +235,8 @@ class FileSource:
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
-        return self.file.tables(names, f"{label_of(self.file, self.scan.target)} IS NOT NULL")
+        labelled = f"{label_of(self.file, self.scan.target)} IS NOT NULL"
+        return ahead(self.file.listed(self._levels).tables(names, labelled))
 
     def _evidence(self, schema: Schema) -> list[str]:
         return [name for name in evidence(schema) if name in self.file.types]
@@ -265,8 +268,12 @@ class FileSource:
 
     def _drawn(self, schema: Schema, most: int) -> TableBatch:
         """The rows with the smallest keys, in their order."""
-        tables = self._tables(self._evidence(schema))
-        return drawn((self.scan.labelled(table, schema, {}) for table in tables), most, self._ranges(schema))
+        parts = self._parts(schema, self._evidence(schema))
+        return drawn(parts, most, self._ranges(schema), self.seen.n_rows)
+
+    def _parts(self, schema: Schema, columns: Sequence[str]) -> Callable[[], Iterator[TableBatch]]:
+        """What reads the rows, a part at a time."""
+        return lambda: (self.scan.labelled(table, schema, {}) for table in self._tables(columns))
 
     def _ranges(self, schema: Schema) -> Ranges:
         """The smallest and the largest number of each column, among the rows that count."""
@@ -286,34 +293,16 @@ class FileSource:
         return self.sample(schema, places, max(self.seen.n_rows, 1))
 
 
-def drawn(parts: Iterator[TableBatch], most: int, ranges: Ranges) -> TableBatch:
-    """At most so many of the rows that come in parts, drawn by what they hold, in the order of their keys.
-
-    Memory holds that many rows several times, and the key of every row (8 bytes), since of identical rows the copies
-    are counted.
-    """
-    seen, kept, limit = SeenKeys(), list[tuple[Any, TableBatch]](), np.iinfo(np.uint64).max
-    held = 0
-    for part in parts:
-        found = part.keys(ranges)
-        keys = copy_keys(found, seen.numbered(found.exact))
-        rows = np.flatnonzero(keys <= limit)
-        kept.append((keys[rows], part.take(rows) if len(rows) < len(keys) else part))
-        held += len(rows)
-        if held > KEPT * most:
-            kept = [_smallest(kept, most)]
-            held, limit = len(kept[0][0]), kept[0][0].max()
-    return _smallest(kept, most)[1]
-
-
-def _smallest(kept: list[tuple[Any, TableBatch]], most: int) -> tuple[Any, TableBatch]:
-    keys = np.concatenate([each for each, _ in kept])
-    chosen = smallest(keys, most)
-    tables = [part.table for _, part in kept]
-    labels = [part.labels for _, part in kept if part.labels is not None]
-    codes = np.concatenate([each.codes for each in labels if each.codes is not None])
-    joined = Labels.hard(codes, np.concatenate([each.weight for each in labels]))
-    return keys[chosen], replace(kept[0][1], table=Table.joined(tables), labels=joined).take(chosen)
+def _few_levels(file: Any, seen: Survey, target: str) -> dict[str, list[str]]:
+    """All values of each column of text that has few, as the scan saw them."""
+    levels = {name: tuple(column.counts) for name, column in seen.columns.items()} | {target: seen.classes}
+    found = {}
+    for name, each in levels.items():
+        texts = [level for level in each if isinstance(level, str)]
+        few = 0 < len(each) == len(texts) <= MOST_LISTED and file.types[name] == "VARCHAR"
+        if few and "\0" not in "".join(texts):  # which would end the query
+            found[name] = texts
+    return found
 
 
 def restated(total: Tally, schema: Schema) -> Tally:

@@ -96,23 +96,22 @@ class TableBatch:
         ``ranges`` are the smallest and the largest number of each column, where these rows are not all there are.
         """
         both = keys_of_labels(self.labels, self.schema.classes, self.n_rows)
-        exact, free = np.zeros_like(both), np.zeros_like(both)
+        measured = keys.RowKeys(np.zeros_like(both), np.zeros_like(both))
         known = self.ranges() if ranges is None else ranges
         evidence = [c for c in self.schema.columns if c.is_evidence and c.name in self.table.columns]
         columns = {c.name: self.table.columns[c.name] for c in evidence if _varies(c, known)}
         own = {} if self.table.named else self.digests(known)
-        work = [_keys_of(c, columns[c.name], own.get(c.name)) for c in evidence if c.name in columns]
-        ends = [known.get(c.name) if _is_measured(c, columns[c.name]) else None for c in evidence if c.name in columns]
+        work = [
+            _keys_of(c, values, known, own.get(c.name)) for c in evidence if (values := columns.get(c.name)) is not None
+        ]
 
         def add(first: int, last: int) -> None:
-            for each, end in zip(work, ends, strict=True):
-                each((both if end is None else exact)[first:last], first, None)
-                if end is not None:
-                    each(free[first:last], first, end)
+            for each in work:
+                each(keys.RowKeys(*(total[first:last] for total in measured)), both[first:last], first)
 
         for _ in map_rows(add, self.n_rows, SLICE, threads_for(self.size, None)):
             pass
-        return keys.RowKeys(free + both, exact + both)
+        return keys.RowKeys(*(total + both for total in measured))
 
     def digests(self, ranges: Ranges | None = None) -> dict[str, int]:
         """A number for each column by what it holds beside which label, in any order of the rows and any unit.
@@ -125,11 +124,10 @@ class TableBatch:
             values = self.table.columns.get(column.name)
             if values is None or not column.is_evidence:
                 continue
-            total = np.zeros_like(labels)
-            end = known.get(column.name) if _is_measured(column, values) else None
-            _keys_of(column, values, 0)(total, 0, end)
+            measured, both = keys.RowKeys(np.zeros_like(labels), np.zeros_like(labels)), np.zeros_like(labels)
+            _keys_of(column, values, known, 0)(measured, both, 0)
             with np.errstate(over="ignore"):
-                found[column.name] = int(keys.mixed(total + labels).sum(dtype=np.uint64))
+                found[column.name] = int(keys.mixed(measured.unit_free + both + labels).sum(dtype=np.uint64))
         return found
 
     def ranges(self) -> Ranges:
@@ -228,6 +226,8 @@ class TableBatch:
                     parts[part.name] = self.codes(part, first, last, parts)
             a, b = (parts[part.name] for part in column.parts)
             both = a * np.int32(column.parts[1].n_cells) + b
+            if min(a.min(initial=0), b.min(initial=0)) >= 0:
+                return both
             return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a missing value or an unseen level in either
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
@@ -275,28 +275,32 @@ def _varies(column: Column, ranges: Ranges) -> bool:
 
 
 def _keys_of(
-    column: Column, values: Values, digest: int | None = None
-) -> Callable[[keys.Keys, int, Range | None], None]:
+    column: Column, values: Values, ranges: Ranges, digest: int | None = None
+) -> Callable[[keys.RowKeys, keys.Keys, int], None]:
     """What adds the keys of a column to those of some rows: the same for the same value, whatever holds it.
 
-    A column is known by its name, or by a digest where it has no name of its own.
+    Those of numbers whose range is known go into two keys, others into one that is part of both. A column is known by
+    its name, or by a digest where it has no name of its own.
     """
     own = keys.key_of(column.name) if digest is None else digest
 
-    def numbers(total: keys.Keys, first: int, ends: Range | None) -> None:
-        found = values.numbers(first, first + len(total))
-        keys.add_numbers(total, found if ends is None else keys.unit_free(found, *ends), own)
+    def numbers(measured: keys.RowKeys, both: keys.Keys, first: int) -> None:
+        found = values.numbers(first, first + len(both))
+        if _is_measured(column, values) and column.name in ranges:
+            keys.add_places(measured, found, ranges[column.name], own)
+        else:
+            keys.add_numbers(both, found, own)
 
     if values.storage in ("number", "integer", "boolean"):
         return numbers
     if values.storage != "text":
-        return lambda total, first, ends: keys.add_numbers(total, np.full(len(total), np.nan), own)
-    if column.is_text or not values.is_listed:
+        return lambda measured, both, first: keys.add_numbers(both, np.full(len(both), np.nan), own)
+    listed = None if column.is_text else values.listed
+    if listed is None:
         texts = values.texts()
-        return lambda total, first, ends: keys.add_texts(total, texts, first, own)
-    levels = values.distinct()
-    return lambda total, first, ends: keys.add_levels(
-        total, values.codes(first, first + len(total), levels), levels, own
+        return lambda measured, both, first: keys.add_texts(both, texts, first, own)
+    return lambda measured, both, first: keys.add_levels(
+        both, listed.places[first : first + len(both)], listed.values, own
     )
 
 

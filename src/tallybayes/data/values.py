@@ -48,12 +48,13 @@ class Values(Protocol):
     storage: Storage
     declared: tuple[Level, ...] | None  # the levels of an enumeration, in its order
     ordered: bool  # whether the levels of an enumeration follow one another
-    is_listed: bool  # whether the different values of a text are found once and kept
     are_lists: bool  # whether its texts were lists of tags
 
     def __len__(self) -> int: ...
     @property
     def n_missing(self) -> int: ...
+    @property
+    def listed(self) -> Listed | None: ...  # a text, where its different values are found once and kept
     def distinct(self) -> tuple[Level, ...]: ...
     def take(self, rows: NDArray[Any]) -> Values: ...
     def joined(self, all: Sequence[Any]) -> Values: ...
@@ -100,7 +101,6 @@ class ArrayValues(HoldsText):
     """A column in a NumPy array, a list or a tuple."""
 
     declared: tuple[Level, ...] | None = None
-    is_listed = True
 
     def __init__(self, values: Any) -> None:
         self.array = _plain_array(values)
@@ -133,19 +133,19 @@ class ArrayValues(HoldsText):
         return self.array if self.array.dtype.kind in "fiub" else _as_numbers(self.array)
 
     @cached_property
-    def _listed(self) -> Listed:
+    def listed(self) -> Listed:
         values, places = factorise(self.array)
         return Listed(values.tolist(), places)
 
     def distinct(self) -> tuple[Level, ...]:
-        return self._listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
+        return self.listed.distinct() if self.storage == "text" else tuple(distinct(self.array).tolist())
 
     def take(self, rows: NDArray[Any]) -> Values:
         all_texts = self.storage == "text" and self.array.dtype.kind == "O" and self.n_missing == 0
         taken = (ArrayValues.of_texts if all_texts else ArrayValues)(self.array[rows])
         taken.keep_words(self, rows)
-        if "_listed" in vars(self) and (listed := self._listed.take(rows)) is not None:
-            taken._listed = listed
+        if "listed" in vars(self) and (listed := self.listed.take(rows)) is not None:
+            taken.listed = listed
         return taken
 
     def joined(self, all: Sequence[Any]) -> Values:
@@ -166,16 +166,14 @@ class ArrayValues(HoldsText):
         return self._numbers[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
-        if "_listed" in vars(self):
-            return self._listed.rows(first, last).codes(levels)
+        if "listed" in vars(self):
+            return self.listed.rows(first, last).codes(levels)
         codes = encode(self.array[first:last], [level for level in levels if level is not None])
         return with_missing_code(codes, levels)
 
 
 class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
-
-    is_listed = True
 
     def __init__(self, series: nw.Series[Any]) -> None:
         lists = text_of_lists(series)
@@ -222,7 +220,7 @@ class SeriesValues(HoldsText):
         return _as_numbers(array) if array.dtype.kind == "O" else array
 
     def take(self, rows: NDArray[Any]) -> Values:
-        listed = self._listed.take(rows) if "_listed" in vars(self) else None
+        listed = self.listed.take(rows) if "listed" in vars(self) else None
         known = self.storage in ("number", "integer", "boolean")
         if known or (listed is not None and (listed.places >= 0).any()):
             taken: SeriesValues = _SomeRows(self, rows, listed)
@@ -243,12 +241,12 @@ class SeriesValues(HoldsText):
         return texts_of(part.to_native() if part.dtype == nw.String else part.cast(nw.String).to_native())
 
     @cached_property
-    def _listed(self) -> Listed:
+    def listed(self) -> Listed:
         return _listed(self.series)
 
     def as_labels(self) -> NDArray[Any]:
         if self.storage == "text":
-            return np.array([*self._listed.values, None], dtype=object)[self._listed.places]
+            return np.array([*self.listed.values, None], dtype=object)[self.listed.places]
         if self.storage in ("integer", "boolean") and self.n_missing:  # floats, which have NaN, round large integers
             return objects(self.series.to_list())
         return np.asarray(self.series.to_numpy())
@@ -259,7 +257,7 @@ class SeriesValues(HoldsText):
 
     def distinct(self) -> tuple[Level, ...]:
         if self.storage == "text":
-            return self._listed.distinct()
+            return self.listed.distinct()
         if self.storage == "number":
             return tuple(distinct(self.numbers(0, len(self))).tolist())
         if self.storage == "other" or self.series.dtype in (nw.Object, nw.Unknown):
@@ -271,8 +269,8 @@ class SeriesValues(HoldsText):
         return self._array[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
-        if "_listed" in vars(self):  # for the levels, perhaps
-            return self._listed.rows(first, last).codes(levels)
+        if "listed" in vars(self):  # for the levels, perhaps
+            return self.listed.rows(first, last).codes(levels)
         if self.storage == "text":
             return _listed(self.series[first:last]).codes(levels)
         known = [level for level in levels if level is not None]
@@ -292,7 +290,7 @@ class _SomeRows(SeriesValues):
         self._whole, self._rows = whole, rows
         self.storage, self.declared, self.ordered = whole.storage, whole.declared, whole.ordered
         if listed is not None:
-            self._listed = listed
+            self.listed = listed
 
     def __len__(self) -> int:
         return len(self._rows)
