@@ -214,7 +214,8 @@ def best_strength(
     if chosen is not None:
         others = range(len(parts), n_folds)
         rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
-        for number, (_, scores) in zip(others, rest, strict=True):
+        for number, (found, scores) in zip(others, rest, strict=True):
+            known[chosen].append(found)
             best[fold == number] = scores
     return Path(best, chosen, known)
 
