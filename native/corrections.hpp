@@ -32,29 +32,36 @@ TB_INLINE void add_corrections(const CellsOfRows& x, const double* table, double
 
 constexpr Index kSummed = 4096;  // rows whose slopes are summed as floats
 constexpr Index kAbreast = 64;   // rows that take each step together: exponentials and logarithms of several at once
+constexpr Index kImplied = 2;    // a cell that one row in so many is in is that of every row without another
 
 // Minimises Σ w·(−log P(y | x)) + ½·Σ penalty·c² over the coefficients c (P, K), by the method of Liu and Nocedal
-// (1989). Tables and slopes are floats, the classes side by side in lanes; sums over many rows are doubles.
+// (1989). Tables and slopes are floats, the classes side by side in lanes; sums over many rows are doubles. Of a column
+// with one common cell rows name the others alone: what these add is the difference, and the sums of the common one are
+// those of all rows without the others.
 class Corrections {
   public:
     Corrections(const CellsOfRows& x, const Hard& labels, const Shapes& shapes, const double* penalty)
         : x_(x), shapes_(shapes), penalty_(penalty), lanes_(lanes_for(x.n_classes)),
           n_cells_(shapes.cell[x.n_columns]), n_coefficients_(shapes.coefficient[x.n_columns]),
           size_(static_cast<std::size_t>(n_coefficients_ * x.n_classes)) {
-        const auto cells = static_cast<std::size_t>((n_cells_ + 1) * lanes_);  // the last one is that of no value
+        const auto cells = static_cast<std::size_t>((n_cells_ + x.n_columns) * lanes_);  // and of a missing value of each
         table_.resize(cells), part_.resize(cells), sums_.resize(cells), scale_.resize(size_);
+        common_.resize(static_cast<std::size_t>(lanes_)), part_total_.resize(common_.size()), total_.resize(common_.size());
         scores_.resize(static_cast<std::size_t>(kAbreast * lanes_));
         std::vector<Index> chosen;  // rows that have a weight
         for (Index i = 0; i < x.n; ++i)
             if (labels.weight[i] != 0.0) chosen.push_back(i);
         for (const Index i : chosen) own_.push_back(labels.codes[i]), weight_.push_back(labels.weight[i]);
-        cell_.resize(chosen.size() * static_cast<std::size_t>(x.n_columns));
-        std::int32_t* to = cell_.data();
-        for (const Index i : chosen)
+        imply(chosen);
+        start_.push_back(0);
+        for (const Index i : chosen) {
             for (Index d = 0; d < x.n_columns; ++d) {
-                const std::int32_t cell = x.cell[i * x.n_columns + d];
-                *to++ = static_cast<std::int32_t>((cell < 0 ? n_cells_ : cell) * lanes_);
+                const Index given = x.cell[i * x.n_columns + d], implied = implied_[static_cast<std::size_t>(d)];
+                if (given == implied || (given < 0 && implied < 0)) continue;
+                cell_.push_back(static_cast<std::int32_t>((given < 0 ? n_cells_ + d : given) * lanes_));
             }
+            start_.push_back(cell_.size());
+        }
         base_.assign(chosen.size() * static_cast<std::size_t>(lanes_), -1e30f);
         for (std::size_t r = 0; r < chosen.size(); ++r) {
             const double* from = x.base + chosen[r] * x.n_classes;
@@ -109,7 +116,51 @@ class Corrections {
         double product, curvature;  // step·change, and change·change
     };
 
-    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 7) / 8 * 8; }
+    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 15) / 16 * 16; }
+
+    // The cell of each column that most rows are in; none where there is no such cell.
+    void imply(const std::vector<Index>& chosen) {
+        std::vector<Index> rows(static_cast<std::size_t>(n_cells_));
+        for (const Index i : chosen)
+            for (Index d = 0; d < x_.n_columns; ++d)
+                if (const std::int32_t cell = x_.cell[i * x_.n_columns + d]; cell >= 0) ++rows[static_cast<std::size_t>(cell)];
+        for (Index d = 0; d < x_.n_columns; ++d) {
+            const auto first = rows.begin() + shapes_.cell[d], last = rows.begin() + shapes_.cell[d + 1];
+            const auto most = std::max_element(first, last);
+            const bool is_common = most != last && *most * kImplied > static_cast<Index>(chosen.size());
+            implied_.push_back(is_common ? most - rows.begin() : -1);
+        }
+    }
+
+    // The tables as rows read them: what a cell adds beyond the common one, which all rows have.
+    TB_INLINE void imply_tables() {
+        std::fill(common_.begin(), common_.end(), 0.0f);
+        for (Index d = 0; d < x_.n_columns; ++d) {
+            const Index implied = implied_[static_cast<std::size_t>(d)];
+            if (implied < 0) continue;
+            float* without = table_.data() + (n_cells_ + d) * lanes_;  // a missing value adds nothing
+            for (Index k = 0; k < lanes_; ++k) {
+                const float all = table_[static_cast<std::size_t>(implied * lanes_ + k)];
+                common_[static_cast<std::size_t>(k)] += all, without[k] = -all;
+            }
+            for (Index c = shapes_.cell[d]; c < shapes_.cell[d + 1]; ++c)
+                for (Index k = 0; k < lanes_; ++k) table_[static_cast<std::size_t>(c * lanes_ + k)] += without[k];
+        }
+    }
+
+    // The sums of the common cells: those of all rows without the other cells.
+    TB_INLINE void imply_sums() {
+        for (Index d = 0; d < x_.n_columns; ++d) {
+            const Index implied = implied_[static_cast<std::size_t>(d)];
+            if (implied < 0) continue;
+            const double* without = sums_.data() + (n_cells_ + d) * lanes_;
+            double* own = sums_.data() + implied * lanes_;
+            for (Index k = 0; k < lanes_; ++k) own[k] = total_[static_cast<std::size_t>(k)] - without[k];
+            for (Index c = shapes_.cell[d]; c < shapes_.cell[d + 1]; ++c)
+                if (c != implied)
+                    for (Index k = 0; k < lanes_; ++k) own[k] -= sums_[static_cast<std::size_t>(c * lanes_ + k)];
+        }
+    }
 
     TB_INLINE double objective(const std::vector<double>& at, std::vector<double>& slope) {
         const Index n_classes = x_.n_classes;
@@ -129,6 +180,7 @@ class Corrections {
                     to[c * lanes_ + k] = static_cast<float>(sum);
                 }
         }
+        imply_tables();
         double loss = passed<false>();
         collected<false>(slope.data());
         for (std::size_t j = 0; j < size_; ++j) {
@@ -160,19 +212,21 @@ class Corrections {
     template <bool SECOND>
     TB_INLINE double passed() {
         ++passes_;
-        std::fill(sums_.begin(), sums_.end(), 0.0);
+        std::fill(sums_.begin(), sums_.end(), 0.0), std::fill(total_.begin(), total_.end(), 0.0);
         double loss = 0.0;
         for (std::size_t first = 0; first < own_.size(); first += kSummed) {
             const std::size_t last = std::min(own_.size(), first + kSummed);
-            std::fill(part_.begin(), part_.end(), 0.0f);
+            std::fill(part_.begin(), part_.end(), 0.0f), std::fill(part_total_.begin(), part_total_.end(), 0.0f);
             switch (lanes_) {
                 case 2: loss += rows<2, SECOND>(first, last); break;
                 case 4: loss += rows<4, SECOND>(first, last); break;
                 case 8: loss += rows<8, SECOND>(first, last); break;
-                default: loss += rows<8, SECOND, true>(first, last);
+                default: loss += rows<16, SECOND, true>(first, last);
             }
             for (std::size_t j = 0; j < sums_.size(); ++j) sums_[j] += part_[j];
+            for (std::size_t k = 0; k < total_.size(); ++k) total_[k] += part_total_[k];
         }
+        imply_sums();
         return loss;
     }
 
@@ -180,25 +234,27 @@ class Corrections {
     // N classes fit into a register; where there are MANY they take several. Rows go abreast, step by step.
     template <Index N, bool SECOND, bool MANY = false>
     TB_INLINE double rows(std::size_t first, std::size_t last) {
-        const Index lanes = MANY ? lanes_ : N, n_columns = x_.n_columns;
+        const Index lanes = MANY ? lanes_ : N;
         float* TB_RESTRICT p = scores_.data();
         float sum[kAbreast];
         double behind[kAbreast], loss = 0.0;
         for (std::size_t begin = first; begin < last; begin += kAbreast) {
             const Index m = static_cast<Index>(std::min(last - begin, static_cast<std::size_t>(kAbreast)));
             const double* TB_RESTRICT weight = weight_.data() + begin;
-            const std::int32_t *own = own_.data() + begin, *cells = cell_.data() + static_cast<Index>(begin) * n_columns;
+            const std::int32_t* own = own_.data() + begin;
+            const std::size_t* start = start_.data() + begin;
             for (Index r = 0; r < m; ++r) {
-                const std::int32_t* cell = cells + r * n_columns;
+                const std::int32_t *cell = cell_.data() + start[r], *end = cell_.data() + start[r + 1];
                 const float* from = base_.data() + (static_cast<Index>(begin) + r) * lanes;
                 for (Index k = 0; k < lanes; k += N) {
-                    Lanes<N> even = *reinterpret_cast<const Lanes<N>*>(from + k), odd = {};
-                    Index d = 0;
-                    for (; d + 1 < n_columns; d += 2) {
-                        even += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
-                        odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d + 1] + k);
+                    Lanes<N> even = *reinterpret_cast<const Lanes<N>*>(from + k);
+                    Lanes<N> odd = *reinterpret_cast<const Lanes<N>*>(common_.data() + k);
+                    const std::int32_t* c = cell;
+                    for (; c + 1 < end; c += 2) {
+                        even += *reinterpret_cast<const Lanes<N>*>(table_.data() + c[0] + k);
+                        odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + c[1] + k);
                     }
-                    if (d < n_columns) odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + cell[d] + k);
+                    if (c < end) odd += *reinterpret_cast<const Lanes<N>*>(table_.data() + *c + k);
                     even += odd;
                     *reinterpret_cast<Lanes<N>*>(p + r * lanes + k) = even;
                 }
@@ -231,8 +287,9 @@ class Corrections {
             for (Index r = 0; r < m; ++r)
                 for (Index k = 0; k < lanes; k += N) {
                     const Lanes<N> add = *reinterpret_cast<const Lanes<N>*>(p + r * lanes + k);
-                    const std::int32_t* cell = cells + r * n_columns;
-                    for (Index d = 0; d < n_columns; ++d) *reinterpret_cast<Lanes<N>*>(part_.data() + cell[d] + k) += add;
+                    *reinterpret_cast<Lanes<N>*>(part_total_.data() + k) += add;
+                    for (const std::int32_t *c = cell_.data() + start[r], *end = cell_.data() + start[r + 1]; c < end; ++c)
+                        *reinterpret_cast<Lanes<N>*>(part_.data() + *c + k) += add;
                 }
         }
         return loss;
@@ -280,9 +337,11 @@ class Corrections {
     const double* penalty_;  // (P,)
     Index lanes_, n_cells_, n_coefficients_, passes_ = 0;
     std::size_t size_;
+    std::vector<Index> implied_;            // (D,) the cell of each column that rows do not name; −1 for none
     std::vector<std::int32_t> own_, cell_;  // of the rows that have a weight: classes, and cells as places in the table
-    std::vector<float> base_, table_, part_, scores_;
-    std::vector<double> weight_, sums_, scale_;
+    std::vector<std::size_t> start_;        // where the cells of each row begin
+    std::vector<float> base_, table_, part_, scores_, common_, part_total_;
+    std::vector<double> weight_, sums_, scale_, total_;
     std::vector<Step> steps_;
 };
 

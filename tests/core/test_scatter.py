@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tallybayes.core.scatter import Scatter, scatter_of
+from tallybayes.core.batch import Labels
+from tallybayes.core.scatter import Scatter, scatter_by_class, scatter_of
 from tallybayes.errors import UnlearnError
 
 RNG = np.random.default_rng(0)
@@ -64,3 +65,12 @@ def test_nothing_is_nothing() -> None:
         np.testing.assert_array_equal(same.product, scatter_of(X, W).product)
     assert (scatter_of(X, W) * 0.0).weight.max() == 0.0
     assert isinstance(empty, Scatter)
+
+
+def test_many_classes_of_few_rows_are_counted_as_each_by_itself() -> None:
+    codes = np.arange(50, dtype=np.int32) * 7 % 20
+    found = scatter_by_class(X, Labels.hard(codes, W), 22)  # the last two have no row
+    for k in range(22):
+        alone = scatter_of(X[codes == k], W[codes == k])
+        for name in ("weight", "mean", "product"):
+            np.testing.assert_allclose(getattr(found, name)[k], getattr(alone, name)[0], rtol=1e-9, atol=1e-9)

@@ -113,3 +113,17 @@ def test_the_penalty_suits_rows_that_were_not_seen(little: int, monkeypatch: pyt
     path = best_strength(lambda _: noise, fold, noise.base, noise.labels, None)
     assert path.strength in (None, max(STRENGTHS))
     np.testing.assert_allclose(path.scores, 0.0, atol=0.2)
+
+
+def test_a_cell_that_most_rows_are_in_is_learned_like_any_other() -> None:
+    rng = np.random.default_rng(5)
+    codes = (rng.random((2000, 3)) < [0.1, 0.02, 0.3]).astype(np.int64)
+    codes[rng.random(codes.shape) < 0.1] = -1
+    labels = Labels.hard((rng.random(2000) < np.where(codes[:, 0] == 1, 0.8, 0.3)).astype(np.int32))
+    columns = [Column(name, "category", (0, 1)) for name in "abc"]
+    found = Regression(Cells.of(columns, codes, [None] * 3), np.zeros((2000, 2)), labels)
+    one_hot = np.concatenate([np.eye(3)[codes[:, j]][:, :2] for j in range(3)], axis=1)
+    # The scores of both classes are penalised, those of the peer are their difference.
+    peer = LogisticRegression(C=2 / 3.0, fit_intercept=False, tol=1e-8, max_iter=1000).fit(one_hot, labels.codes)
+    ours = found.scores(found.fitted(3.0))
+    np.testing.assert_allclose(ours[:, 1] - ours[:, 0], one_hot @ peer.coef_[0], atol=2e-2)

@@ -207,6 +207,8 @@ def check_offsets(given: Mapping[str, Offset], tally: Tally) -> None:
 
 def _for_cells(table: Array, mine: Column, wanted: Column) -> Array:
     """The rows (C, …) of a table (cells of mine, …) for the cells of another column."""
+    if mine is wanted:
+        return table
     if mine.parts is not None and wanted.parts is not None:
         (a, b), (left, right) = mine.parts, wanted.parts
         by_left = _for_cells(table.reshape(a.n_cells, -1), a, left).reshape(left.n_cells, b.n_cells, -1)

@@ -40,7 +40,7 @@ class _Features:
 
     numbers: dict[str, int]
     levels: dict[Hashable, Column] = field(default_factory=dict)
-    edges: dict[str, set[float]] = field(default_factory=dict)  # all that a number is searched among
+    edges: dict[str, tuple[float, ...]] = field(default_factory=dict)  # all that a number is searched among
     known: dict[Hashable, int] = field(default_factory=dict)
     bins: list[tuple[str, tuple[float, ...]] | None] = field(default_factory=list)  # of each feature; None for levels
     place: list[int] = field(default_factory=list)  # of each feature of levels, among the levels
@@ -64,7 +64,8 @@ class _Features:
             self.bins.append((name, edges))
             self.place.append(-1)
             self.numbers.setdefault(name, len(self.numbers))
-            self.edges.setdefault(name, set()).update(edges)
+            before = self.edges.get(name, edges)
+            self.edges[name] = edges if before is edges else tuple(sorted({*before, *edges}))
         return found
 
 
@@ -165,15 +166,18 @@ def _of_offsets(lookup: Lookup, names: Sequence[str], features: _Features) -> It
 def _compiled(features: _Features, terms: Sequence[_Term]) -> tuple[tuple[str, ...], Any]:
     """The numbers that are searched, and the plan as compiled code has it."""
     searched = {name: s for s, name in enumerate(features.edges)}
-    edges = [np.array(sorted(own)) for own in features.edges.values()]
+    edges = [np.array(own, dtype=np.float64) for own in features.edges.values()]
     maps, source = [np.zeros(0, dtype=np.int32)], []
     for bins, place in zip(features.bins, features.place, strict=True):
         source.append(len(searched) + place if bins is None else searched[bins[0]])
         if bins is None:
             maps.append(np.zeros(0, dtype=np.int32))
         else:
-            within = np.searchsorted(np.array(bins[1]), edges[searched[bins[0]]], side="right")
-            maps.append(np.concatenate(([MISSING, 0], within)).astype(np.int32))
+            own = edges[searched[bins[0]]]
+            map_ = np.arange(MISSING, len(own) + 1, dtype=np.int32)
+            if len(own) > len(bins[1]):  # as a rule a number has one set of edges
+                map_[2:] = np.searchsorted(np.array(bins[1]), own, side="right")
+            maps.append(map_)
     numbers = [features.numbers[name] for name in searched]
     places = (np.array(each, dtype=np.int64) for each in (numbers, _starts(edges), source, _starts(maps)[1:-1]))
     column, edge_start, source_, map_start = places

@@ -16,6 +16,7 @@ from tallybayes.core.schema import Column, amount, plural
 from tallybayes.core.summaries import EPS, MOST_WEIGHT, Index, Moments, check_numbers, take_back
 from tallybayes.errors import bad_number
 
+FEW = 32  # rows of a class: of fewer, all classes are summed together
 PRODUCTS = 1 << 19  # that are summed at a time: a BLAS starts no threads for them that get in the way of ours
 
 
@@ -192,13 +193,30 @@ def _summed(a: Array, b: Array) -> Array:
 
 def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:
     """The scatter (K, d, d) of rows (n, d)."""
-
     if labels.codes is None:
         return stacked([scatter_of(x, labels.weight[:, k]) for k in range(n_classes)])
     order = np.argsort(labels.codes, kind="stable")
+    few = len(x) < FEW * n_classes and len(x) * x.shape[1] ** 2 <= PRODUCTS
+    if few and not np.isnan(x).any() and (labels.weight > 0).all():
+        return _of_groups(x[order], labels.weight[order, None], labels.codes[order], n_classes)
     ends = np.searchsorted(labels.codes[order], np.arange(n_classes + 1))
     own = [order[first:last] for first, last in pairwise(ends.tolist())]
     return stacked([scatter_of(x[rows], labels.weight[rows]) for rows in own])
+
+
+def _of_groups(x: Array, w: Array, codes: NDArray[Any], n_classes: int) -> Scatter:
+    """The same of complete rows in the order of their classes, all classes at once."""
+    used, first, group = np.unique(codes, return_index=True, return_inverse=True)
+    found = nothing(n_classes, x.shape[1])
+    if not len(used):
+        return found
+    total = np.add.reduceat(w, first)
+    mean = np.add.reduceat(w * x, first) / total
+    mean += np.add.reduceat(w * (x - mean[group]), first) / total  # as in `scatter_of`
+    z = x - mean[group]
+    found.weight[used, :, 0], found.mean[used, :, 0] = total, mean
+    found.product[used] = np.add.reduceat((w * z)[:, :, None] * z[:, None, :], first)
+    return found
 
 
 def numbers_of(x: NDArray[Any], first: int = 0) -> Array:

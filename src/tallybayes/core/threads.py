@@ -12,6 +12,7 @@ from tallybayes.errors import SettingError
 S = TypeVar("S")
 T = TypeVar("T")
 
+SHARES = 16  # of the items, for each thread
 SMALL = 500_000  # cells below which starting threads costs more than it saves
 
 
@@ -37,8 +38,11 @@ def map_each(work: Callable[[S], T], items: Sequence[S], threads: int) -> Iterat
     if threads == 1 or len(items) <= 1:
         yield from map(work, items)
         return
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        yield from pool.map(work, items)
+    size = max(1, len(items) // (SHARES * threads))  # handing out thousands of small items takes longer than the work
+    shares = [items[first : first + size] for first in range(0, len(items), size)]
+    with ThreadPoolExecutor(min(threads, len(shares))) as pool:
+        for found in pool.map(lambda share: [*map(work, share)], shares):
+            yield from found
 
 
 def map_rows(work: Callable[[int, int], T], n_rows: int, step: int, threads: int) -> Iterator[T]:

@@ -228,21 +228,18 @@ class Correlation(Family):
         others = others / total if total > 0 else np.zeros_like(others)
         within = (summary.product.sum(axis=0) / total if total > 0 else 0.0) + RIDGE * np.eye(d)
         pooled = taken / total if total > 0 else np.zeros(n)
-        out = np.empty((n, n_classes))
-        for k in range(n_classes):
-            own = y == k
-            left = np.where(own, rest, have[k])
-            centre = np.where(
-                (left > 0)[:, None],
-                mean[k] - own[:, None] * (taken / np.maximum(have[y], 1e-300))[:, None] * off,
-                others,
-            )
-            base, change, size = within, pooled, np.ones(n)
+        out, width = np.empty((n, n_classes)), max(1, PRODUCTS // max(n * d, 1))  # classes at a time
+        for some in (slice(first, first + width) for first in range(0, n_classes, width)):
+            own = y == np.arange(n_classes)[some, None]
+            left = np.where(own, rest, have[some, None])
+            own_mean = mean[some, None] - own[:, :, None] * (taken / np.maximum(have[y], 1e-300))[:, None] * off
+            centre = np.where((left > 0)[:, :, None], own_mean, others)
+            base, change, size = within[None], np.broadcast_to(pooled, own.shape), np.ones(own.shape)
             if not math.isinf(self.shrinkage):
                 rows = self.shrinkage * d
-                base = summary.product[k] + rows * within
+                base = summary.product[some] + rows * within
                 change, size = rows * pooled + np.where(own, taken, 0.0), left + rows
-            out[:, k] = _changed(base, change, size, off, z - centre)
+            out[:, some] = _changed(base, change, size, off, z - centre).T
         return out
 
     def standard(self, x: NDArray[Any], first: int = 0) -> Array:
@@ -290,20 +287,24 @@ def _together(far: Array, square: Array, d: int) -> Array:
 
 
 def _changed(base: Array, change: Array, size: Array, off: Array, e: Array) -> Array:
-    """Scores (n,) at deviations e (n, d) under the matrices (base − change · off offᵀ) / size, one for each row."""
-    d = len(base)
-    white = np.linalg.inv(np.linalg.cholesky(base))
-    u, v = e @ white.T, off @ white.T
-    left = 1.0 - change * (v**2).sum(axis=1)  # what of the determinant the row leaves (Sherman and Morrison 1950)
-    diagonal = np.diag(base) - change[:, None] * off**2
+    """Scores (k, n) at deviations e (k, n, d) under the matrices (base − change · off offᵀ) / size.
+
+    The base (k, d, d) is of a class, or one of all; change and size (k, n) are of a class and a row, off (n, d) of a row.
+    """
+    d = base.shape[-1]
+    white = np.linalg.inv(np.linalg.cholesky(base)).swapaxes(1, 2)
+    u, v = e @ white, off @ white
+    left = 1.0 - change * (v**2).sum(axis=2)  # what of the determinant the row leaves (Sherman and Morrison 1950)
+    diagonal = np.einsum("kii->ki", base)[:, None] - change[:, :, None] * off**2
     with np.errstate(divide="ignore", invalid="ignore"):  # those rows follow
-        far = size * ((u**2).sum(axis=1) + change * (u * v).sum(axis=1) ** 2 / left)
-        log_det = np.log(left) - 2.0 * np.log(np.diag(white)).sum()
-    near = np.flatnonzero(left < CLEAR)
+        far = size * ((u**2).sum(axis=2) + change * (u * v).sum(axis=2) ** 2 / left)
+        log_det = np.log(left) - 2.0 * np.log(np.einsum("kii->ki", white)).sum(axis=1)[:, None]
+    near, matrices = np.argwhere(left < CLEAR), np.broadcast_to(base, (len(e), d, d))
     for first in range(0, len(near), 256):
-        rows = near[first : first + 256]
-        root = np.linalg.cholesky(base - change[rows, None, None] * off[rows, :, None] * off[rows, None, :])
-        far[rows] = size[rows] * (np.linalg.solve(root, e[rows, :, None])[:, :, 0] ** 2).sum(axis=1)
-        log_det[rows] = 2.0 * np.log(np.einsum("nii->ni", root)).sum(axis=1)
-    norm = _log_norm(d) + 0.5 * (np.log(diagonal).sum(axis=1) - log_det)  # the sizes cancel
-    return np.asarray(norm + _together(far, (e**2 * size[:, None] / diagonal).T, d))
+        k, rows = near[first : first + 256].T
+        product = off[rows, :, None] * off[rows, None, :]
+        root = np.linalg.cholesky(matrices[k] - change[k, rows, None, None] * product)
+        far[k, rows] = size[k, rows] * (np.linalg.solve(root, e[k, rows, :, None])[:, :, 0] ** 2).sum(axis=1)
+        log_det[k, rows] = 2.0 * np.log(np.einsum("nii->ni", root)).sum(axis=1)
+    norm = _log_norm(d) + 0.5 * (np.log(diagonal).sum(axis=2) - log_det)  # the sizes cancel
+    return np.asarray(norm + _together(far, (e**2 * size[:, :, None] / diagonal).swapaxes(1, 2), d))

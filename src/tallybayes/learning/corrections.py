@@ -125,6 +125,11 @@ class Regression:
         """Numbers that are read to learn from the rows once."""
         return int(np.count_nonzero(self.labels.weight)) * len(self.cells.columns) * self.base.shape[1]
 
+    @property
+    def is_much(self) -> bool:
+        """Whether there is much to read, in all rows: a fold and the whole are learned alike."""
+        return self.base.size * len(self.cells.columns) > LITTLE_WORK
+
     def bounded(self) -> Regression:
         """The same rows, of which so many count that learning does not take long."""
         step = -(-self.work // MOST_WORK)
@@ -136,7 +141,7 @@ class Regression:
         found = np.zeros((len(penalty), self.base.shape[1]))
         if start is not None:
             found[: len(start)] = start
-        little = LITTLE_GAIN if self.work > LITTLE_WORK else 0.0
+        little = LITTLE_GAIN if self.is_much else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
         fitting.fit_corrections(
             self.cells.cell, self.base, self.labels, self.cells.described, penalty, found, tolerance, little
@@ -146,7 +151,7 @@ class Regression:
     def approached(self, strength: float) -> Array:
         """The same as the folds came to it: by way of stronger penalties, unless there is much to read."""
         found = None
-        for each in STRENGTHS[: STRENGTHS.index(strength)] if self.work <= LITTLE_WORK else ():
+        for each in () if self.is_much else STRENGTHS[: STRENGTHS.index(strength)]:
             found = self.fitted(each, found)
         return self.fitted(strength, found)
 
@@ -187,7 +192,7 @@ def best_strength(
     """
     n_folds, parts = int(fold.max()) + 1, [regression(0)]
     threads = threads_for(parts[0].work, n_jobs)
-    parts += map(regression, range(1, n_folds if parts[0].work <= LITTLE_WORK else 2))
+    parts += map(regression, range(1, 2 if parts[0].is_much else n_folds))
     rows = np.flatnonzero(fold < len(parts))
     judged = labels.take(rows)
     least = float(judged.weight @ losses(base[rows], judged))
@@ -214,7 +219,8 @@ def best_strength(
     if chosen is not None:
         others = range(len(parts), n_folds)
         rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
-        for number, (_, scores) in zip(others, rest, strict=True):
+        for number, (found, scores) in zip(others, rest, strict=True):
+            known[chosen].append(found)
             best[fold == number] = scores
     return Path(best, chosen, known)
 

@@ -27,7 +27,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
 from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
-from tallybayes.learning.corrections import LITTLE_WORK, STRENGTHS, Cells, Path, Regression, best_strength
+from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
@@ -40,6 +40,7 @@ from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
+OF_A_CLASS = 800  # rows; of numbers alone, so many for each class are many: what they say does not set in at once
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 MUCH_WORK = 15_000_000  # rows × columns × classes; a fold of so many rows has little by chance
@@ -58,8 +59,7 @@ class _Folds:
     @classmethod
     def dealt(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
         assert batch.labels is not None
-        is_large = batch.n_rows > MANY or len(batch.schema.columns) > WIDE
-        n_folds = FEWEST_FOLDS if is_large else MOST_FOLDS
+        n_folds = FEWEST_FOLDS if _is_large(batch) else MOST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
         alone = replace(options, n_jobs=1, progress=None)
 
@@ -117,6 +117,14 @@ class _Folds:
                 evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
                 scores[self.fold == other] = _log_prior(fewer) + evidence
         return scores
+
+
+def _is_large(batch: TableBatch) -> bool:
+    """Whether three folds will do."""
+    columns, n_classes = batch.schema.columns, len(batch.schema.classes)
+    is_numeric = all(column.kind == "numeric" for column in columns if column.is_evidence)
+    many = min(MANY, OF_A_CLASS * n_classes) if is_numeric else MANY
+    return batch.n_rows > many or len(columns) > WIDE
 
 
 def _log_prior(model: Model) -> Array:
@@ -284,7 +292,7 @@ def _judged(
     path, labels = None, folds.batch.labels
     strengths: Sequence[float] = STRENGTHS
     assert labels is not None
-    if regression(0).work <= LITTLE_WORK:
+    if not regression(0).is_much:
         path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs)
         if not _gains(path, stack.scores, labels):
             return None
