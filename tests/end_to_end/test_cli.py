@@ -277,7 +277,7 @@ def test_evaluate_learns_folds_anew_from_a_file(home: Path, tmp_path: Path) -> N
     stored = json.loads(run("evaluate", out, data, "--json").stdout)
     assert stored["method"] == "5 folds, each learned anew without its rows"
     ten = run("evaluate", out, data, "--folds", "10")
-    assert ten.stdout.startswith("10 folds, each learned anew without its rows: 344 rows, 3 classes")
+    assert ten.stdout.startswith("10 folds, all learning repeated without each: 344 rows, 3 classes")
     assert run("evaluate", out, data, "--method", "test").stdout.startswith("test: 344 rows")
     kept = run("evaluate", out, data, "--method", "leave-one-out")
     assert kept.stdout.startswith("leave-one-out of the counts, choices kept: 344 rows")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.evaluation import Interval
-from tallybayes.core.listings import Listing, as_html, as_text, short
+from tallybayes.core.listings import Listing, as_html, as_text, readable, short
 from tallybayes.core.metrics import Z, score, wilson
 from tallybayes.core.schema import Level, plural
 from tallybayes.errors import DataError, MissingExtraError, SettingError, nearest
@@ -178,9 +178,9 @@ def _named(values: Sequence[Any]) -> NDArray[Any]:
         return np.array(names, dtype=object)
     edges = np.unique(np.quantile(np.array(known, dtype=float), [0.25, 0.5, 0.75]))
     places = np.searchsorted(edges, [0.0 if m else float(v) for v, m in zip(values, gone, strict=True)], side="right")
-    inner = (f"{i}: {a:g} – {b:g}" for i, (a, b) in enumerate(pairwise(edges.tolist()), 2))
-    ends = [f"1: < {edges[0]:g}", *inner]
-    ends.append(f"{len(ends) + 1}: ≥ {edges[-1]:g}")
+    inner = (f"{i}: {readable(a)} – {readable(b)}" for i, (a, b) in enumerate(pairwise(edges.tolist()), 2))
+    ends = [f"1: < {readable(edges[0])}", *inner]
+    ends.append(f"{len(ends) + 1}: ≥ {readable(edges[-1])}")
     return np.array([MISSING if m else ends[p] for p, m in zip(places.tolist(), gone, strict=True)], dtype=object)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tallybayes.core.listings import readable
 from tallybayes.core.schema import Column, few_of
 
 LONGEST = 60  # characters of a value that are shown
@@ -16,7 +17,7 @@ def shown(value: Any) -> str:
         return "(missing)"
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST].rstrip()}…"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return readable(value) if isinstance(value, float) else str(value)
 
 
 def chance(p: float, digits: int = 4) -> str:
