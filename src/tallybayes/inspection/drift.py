@@ -13,6 +13,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.listings import Listing, as_html, as_text, short
 from tallybayes.core.model import Model
+from tallybayes.core.notebook import panel
 from tallybayes.core.schema import Level, plural
 from tallybayes.core.tally import Tally
 from tallybayes.errors import DataError
@@ -122,7 +123,8 @@ class Drift:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
-        return f"<p>{escape(repr(self))}</p>\n{as_html(self._listing())}\n{notes}"
+        note = f"{self.rows[0]:,.0f} rows before, {self.rows[1]:,.0f} after"
+        return panel(repr(self)[len("Drift(") : -1], as_html(self._listing()), notes, note=note)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""

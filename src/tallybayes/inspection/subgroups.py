@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +19,7 @@ from tallybayes.core.batch import Array
 from tallybayes.core.evaluation import Interval
 from tallybayes.core.listings import Listing, as_html, as_text, readable, short
 from tallybayes.core.metrics import Z, score, wilson
+from tallybayes.core.notebook import panel
 from tallybayes.core.schema import Level, plural
 from tallybayes.errors import DataError, MissingExtraError, SettingError, nearest
 from tallybayes.inspection.evaluate import Scored
@@ -72,8 +72,9 @@ class Subgroups:
         return "\n\n".join([title, as_text(self._listing()), *([f"few: {_few()}"] if small else [])])
 
     def _repr_html_(self) -> str:
-        title = f"{self.method}: by {self.by}, rates of {self.label}; 95 % intervals; few: {_few()}"
-        return f"<p>{escape(title)}</p>\n{as_html(self._listing())}"
+        small = f"<p>few: {_few()}</p>" if any(each.is_small for each in self.groups) else ""
+        note = f"{self.method}; rates of {self.label}; 95 % intervals"
+        return panel(f"by {self.by}", as_html(self._listing()), small, note=note)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""

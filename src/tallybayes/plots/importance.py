@@ -151,7 +151,7 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
 
 def _some(shown: int, of: int) -> str:
     """A note where there is no room for all values."""
-    return f"\nthe {shown} most frequent of {of}" if shown < of else ""
+    return f"\nthe {shown} most frequent of {of} levels" if shown < of else ""
 
 
 def _parts_of_pairs(model: Any) -> dict[str, list[str]]:
