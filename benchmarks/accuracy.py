@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks._boosting import EBM, CatBoost, LightGBM, missing
 from benchmarks._peer import Combined, Khiops, boosting, logistic
 from benchmarks._real import MADE, available, n_cells
+from benchmarks._repeats import compare
 from benchmarks._scores import FIGURES, HEADER, Found, as_row, read_scores, scored
 from benchmarks._summary import draw, line, losses, print_marks, print_means, print_ranks
 from tallybayes import NaiveBayes
@@ -56,6 +57,10 @@ def run(arguments: Sequence[str] = ()) -> None:
         sys.exit("no tables: set TALLYBAYES_DATA to a folder with datasets.json and its files")
     if unknown := set(options.tables) - set(names) | set(options.only or ()) - set(CONTESTANTS):
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; models are {', '.join(CONTESTANTS)}")
+    if options.repeats:
+        who = [OURS, *(name for name in chosen(options.only or [TEXTBOOK], {}) if name != OURS)]
+        compare(names, {name: CONTESTANTS[name] for name in who}, OURS, options.repeats)
+        return
     print(f"# five stratified folds, or the published split; figures of all test rows; {os.cpu_count()} cores")
     earlier = read_scores(options.reuse)
     contestants = chosen(options.only, earlier)
@@ -71,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks accuracy")
     parser.add_argument("tables", nargs="*", help="only these tables")
     parser.add_argument("--only", nargs="+", metavar="MODEL", help="run only these models")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=0,
+        metavar="N",
+        help="cut small tables N times; beside the textbook, or --only",
+    )
     parser.add_argument(
         "--reuse", nargs="+", type=Path, default=[], metavar="CSV", help="take other models from these earlier files"
     )

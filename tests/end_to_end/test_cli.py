@@ -24,6 +24,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes, storage
 from tallybayes.cli import refuse_overwriting
+from tallybayes.cli.costs import costs_of
 from tallybayes.data.datasets import penguins
 from tallybayes.errors import SettingError
 from tests.end_to_end.test_demo import COMMAND, process, run, terminal
@@ -276,12 +277,62 @@ def test_evaluate_learns_folds_anew_from_a_file(home: Path, tmp_path: Path) -> N
     stored = json.loads(run("evaluate", out, data, "--json").stdout)
     assert stored["method"] == "5 folds, each learned anew without its rows"
     ten = run("evaluate", out, data, "--folds", "10")
-    assert ten.stdout.startswith("10 folds, each learned anew without its rows: 344 rows, 3 classes")
+    assert ten.stdout.startswith("10 folds, all learning repeated without each: 344 rows, 3 classes")
     assert run("evaluate", out, data, "--method", "test").stdout.startswith("test: 344 rows")
     kept = run("evaluate", out, data, "--method", "leave-one-out")
     assert kept.stdout.startswith("leave-one-out of the counts, choices kept: 344 rows")
     assert "the figures flatter" in kept.stderr
     assert run("evaluate", *at(home, "birds.tally"), data, "--folds", "10").stdout.startswith("10-fold: 344 rows")
+
+
+COSTS = {("Adelie", "Gentoo"): 5, ("Gentoo", "Adelie"): 1.5}
+TYPED = "Adelie:Gentoo=5, Gentoo:Adelie=1.5"
+
+
+@pytest.fixture(params=["typed", "file"])
+def costs(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Costs as the command line takes them."""
+    if request.param == "typed":
+        return TYPED
+    (tmp_path / "costs.json").write_text('{"Adelie": {"Gentoo": 5}, "Gentoo": {"Adelie": 1.5}}')
+    return str(tmp_path / "costs.json")
+
+
+def test_evaluate_and_predict_know_what_mistakes_cost(home: Path, costs: str) -> None:
+    """Issue 20: costs at the command line."""
+    found = run("evaluate", *at(home, "birds.tally", "birds.csv"), "--costs", costs, "--json")
+    frame, model = pl.DataFrame(penguins()), tallybayes.load(home / "birds.tally")
+    assert json.loads(found.stdout)["cost"]["value"] == float(model.evaluate(frame, "species", costs=COSTS).cost)
+    found = run("predict", *at(home, "birds.tally", "birds.csv"), "--only", "--costs", costs, "-o", "-")
+    predicted = [row["prediction"] for row in csv.DictReader(io.StringIO(found.stdout))]
+    assert predicted == model.predict(frame, costs=COSTS).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Adelie:Gentoo", "--costs must be TRUE:PREDICTED=COST,… such as no:yes=5"),
+        ("Adelie=5", "--costs must be TRUE:PREDICTED=COST"),
+        ("Adelie:Gento=5", "did you mean 'Gentoo'?"),
+        ("Adelie:Gentoo=much", "a cost must be a number, not 'much'"),
+        ("Adelie:Gentoo=1,Adelie:Gentoo=2", "--costs has Adelie:Gentoo twice"),
+        ("Adelie:Adelie=1", "some wrong prediction more costly"),
+        ("no-such-file.json", "cannot read no-such-file.json"),
+    ],
+)
+def test_costs_that_cannot_be_read(home: Path, text: str, message: str) -> None:
+    failed("predict", *at(home, "birds.tally", "birds.csv"), "-o", "-", "--costs", text, message=message)
+
+
+def test_costs_go_with_no_threshold_of_a_class_and_no_subgroups(home: Path) -> None:
+    given = at(home, "birds.tally", "birds.csv")
+    failed("predict", *given, "-o", "-", "--costs", TYPED, "--threshold", "Adelie=0.2", message="not by both")
+    failed("evaluate", *given, "--costs", TYPED, "--by", "sex", message="leave out --by")
+
+
+def test_labels_in_costs_may_hold_signs() -> None:
+    found = costs_of("<=50K:>50K=5,a:b:<=50K=2", ("<=50K", ">50K", "a:b"))
+    assert found.tolist() == [[0, 5, 0], [0, 0, 0], [2, 0, 0]]
 
 
 def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tallybayes import Ledger, NaiveBayes, drift
 from tallybayes.cli import main
 from tallybayes.errors import DataError
 from tallybayes.inspection.drift_tests import adjusted, chi_square, distance, same_evidence, stability_index
+from tallybayes.report.drift_section import drift_page
 
 LEVELS = ("a", "b", "c", "d")
 
@@ -93,6 +94,24 @@ def test_what_changed_is_found(model):
     assert found.classes is not None
     assert "new: e" in str(found)
     json.dumps(found.as_dict())
+
+
+def test_ranges_and_marks_are_in_words():
+    """Issue 20: no infinite ends, and a mark in each line that a footnote speaks of."""
+    old = NaiveBayes(classical=True, family={"x": "gaussian", "wait": "binned"}).fit(rows(800, 1), target="y")
+    found = drift(old, rows(800, 2, shift=1.0))
+    for column in found.columns:
+        assert "inf" not in " ".join(column.cells)
+    curve, bins = ({c.name: c.cells for c in found.columns}[name] for name in ("x", "wait"))
+    for cells in (curve, bins):
+        assert (cells[0][:2], cells[-1][:2]) == ("< ", "≥ ")
+        assert all(" – " in cell for cell in cells[1:-1])
+    assert "* beyond chance (false discovery rate 5%)" in str(found)
+    page = drift_page(found)
+    assert "<td>~x</td>" in page
+    assert "~ compared as curves" in page
+    assert "* beyond" not in page
+    assert 'class="tallybayes"' in found._repr_html_()
 
 
 def test_evidence_can_change_where_values_do_not(model):

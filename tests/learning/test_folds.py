@@ -19,6 +19,7 @@ from tallybayes.learning.folds import dealt
 from tallybayes.learning.options import Options
 
 ANEW = "5 folds, each learned anew without its rows"
+REPEATED = "5 folds, all learning repeated without each"
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +170,14 @@ def test_other_rows_are_scored_as_they_are(birds: pd.DataFrame, fitted: NaiveBay
     assert half.evaluate(birds[1::2]).method == "test"
     assert fitted.evaluate(birds, birds["species"].to_numpy()[::-1]).method == "test"
     assert fitted.evaluate(birds[::2]).method == "test"  # some of the rows cannot be recognised by their tally
-    assert fitted.evaluate(birds[::2], method=5).method == ANEW
+    assert fitted.evaluate(birds[::2], method=5).method == REPEATED
 
 
 def test_rows_learned_later_are_no_longer_those_of_the_figures(birds: pd.DataFrame) -> None:
     model = NaiveBayes().fit(birds[:200], "species").partial_fit(birds[200:], "species")
     assert model.evaluation_.n_learned == 200
     found = model.evaluate(birds)
-    assert (found.method, found.n_rows) == (ANEW, 344)
+    assert (found.method, found.n_rows) == (REPEATED, 344)
     model.unlearn(birds[200:])
     assert model.evaluate(birds[:200]) is model.evaluation_
 
@@ -185,7 +186,7 @@ def test_folds_of_a_chosen_model_are_learned_anew() -> None:
     x, y = noise(1, 60)
     model = NaiveBayes().fit(x, y)
     found = model.evaluate(x, y, method=10)
-    assert (found.method, found.n_folds) == ("10 folds, each learned anew without its rows", 10)
+    assert (found.method, found.n_folds) == ("10 folds, all learning repeated without each", 10)
     assert found.accuracy.value < 0.65
     given = model.evaluate(x, y, method=np.arange(60) % 3)
     assert given.n_folds == 3
@@ -201,10 +202,10 @@ def test_leave_one_out_of_a_chosen_model_says_what_it_is() -> None:
 def test_a_pseudocount_that_was_chosen_is_chosen_anew(birds: pd.DataFrame) -> None:
     model = NaiveBayes(classical=True, alpha="auto").fit(birds, "species")
     assert model.evaluation_ is None
-    assert model.evaluate(birds).method == ANEW
+    assert model.evaluate(birds).method == REPEATED
     words = np.random.default_rng(0).poisson(1.0, size=(60, 5))
     counts = MultinomialNB(alpha="auto").fit(words, np.arange(60) % 2)
-    assert counts.evaluate(words, np.arange(60) % 2).method == ANEW
+    assert counts.evaluate(words, np.arange(60) % 2).method == REPEATED
 
 
 # ---------------------------------------------------------------------------------------------- calibration
@@ -228,7 +229,7 @@ def test_the_default_is_calibrated_on_scores_of_folds() -> None:
     assert model.calibration_.before == plain.evaluation_
     assert 0.5 < model.model_.settings.calibration.temperature < 50.0  # the stack has tempered noise already
     assert model.evaluation_.log_loss.value < plain.evaluation_.log_loss.value + 0.01
-    assert model.evaluate(x, y, method=4).method.endswith("without its rows; calibration cross-fitted")
+    assert model.evaluate(x, y, method=4).method.endswith("without each; calibration cross-fitted")
 
 
 def test_each_fold_is_calibrated_by_the_others() -> None:

@@ -222,6 +222,14 @@ def test_importance_is_the_record(penguins: NaiveBayes) -> None:
     assert all(each.low <= each.value <= each.high for each in record.columns)
 
 
+def test_levels_that_have_no_room_are_counted() -> None:
+    """Issue 20: 20 of 31 levels were drawn without a word."""
+    levels = [f"level {i:02}" for i in range(31)] * 20
+    fate = np.random.default_rng(0).permutation(np.arange(len(levels)) % 2)
+    model = NaiveBayes(classical=True).fit({"place": levels}, fate)
+    assert plots.shape(model, "place").get_xlabel().endswith("the 20 most frequent of 31 levels")
+
+
 def test_shapes_are_what_explain_adds_up(penguins: NaiveBayes) -> None:
     axes = plots.shape(penguins, "island")
     record = pictures.evidence_shapes(penguins, ["island"])[0]

@@ -160,6 +160,7 @@ def _predict(parser: argparse.ArgumentParser) -> None:
         "--top", type=int, metavar="N", help="the N likeliest classes instead of the probability of each"
     )
     parser.add_argument("--explain", type=int, default=0, metavar="N", help="the N strongest reasons of each row")
+    review.costs(parser, "predict what is expected to cost least")
     review.coverage(parser, "add a column 'set'")
     review.reasons(parser)
     _printing(parser, json=False)
@@ -180,6 +181,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
         help="test: the rows as they are; auto: unless they are those that were learned, all of them (auto)",
     )  # fmt: skip
     how.add_argument("--folds", type=int, metavar="N", help="learn each of N folds of the training data anew")
+    review.costs(parser, "also the mean cost of a row")
     review.by(parser)
     _printing(parser)
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from tallybayes.cli.codes import reason_codes
+from tallybayes.cli.costs import costs_of
 from tallybayes.cli.screen import label_of, note, notes, opened, progress, read_model, rows_of
 from tallybayes.core.schema import plural
 from tallybayes.errors import SettingError
@@ -21,6 +22,7 @@ def run(options: argparse.Namespace) -> None:
         reasons=options.explain,
         coverage=options.coverage,
         codes=reason_codes(model, options),
+        costs=costs_of(options.costs, model.schema.classes) if options.costs else None,
         **_thresholds(model, options.threshold),
     )
     with notes(options), opened(options.data, options) as file:

@@ -32,6 +32,14 @@ def coverage(parser: argparse.ArgumentParser, how: str) -> None:
     )  # fmt: skip
 
 
+def costs(parser: argparse.ArgumentParser, how: str) -> None:
+    """The option of the costs of wrong predictions."""
+    parser.add_argument(
+        "--costs", metavar="TRUE:PREDICTED=COST,…",
+        help=f"{how}: no:yes=5,yes:no=1, or a JSON file of {{true: {{predicted: cost}}}}",
+    )  # fmt: skip
+
+
 def reasons(parser: argparse.ArgumentParser, contributions: bool = False) -> None:
     """The options of reason codes."""
     parser.add_argument(

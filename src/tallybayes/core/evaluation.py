@@ -75,7 +75,8 @@ class Evaluation(ByValue):
     Parameters
     ----------
     method : str
-        How the rows were held out: "leave-one-out", "5 folds, each learned anew without its rows", "test".
+        How the rows were held out: "leave-one-out", "5 folds, each learned anew without its rows" (the folds
+        of learning), "5 folds, all learning repeated without each", "test".
     classes : tuple
     n_rows : int
     accuracy, log_loss, brier : Interval

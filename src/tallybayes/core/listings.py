@@ -21,6 +21,18 @@ def amount(weight: float) -> str:
     return f"{weight:,.0f}" if weight == round(weight) else f"{weight:,.2f}"
 
 
+def readable(value: float, digits: int = 6) -> str:
+    """A number in so many digits, without an exponent where it has one only for its size; years have no commas.
+
+    Examples
+    --------
+    >>> readable(4312.0, 3), readable(2024.0), readable(1234567.0), readable(0.25)
+    ('4310', '2024', '1,234,570', '0.25')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:{',' if 10_000 <= abs(rounded) < 1e15 else ''}.15g}"
+
+
 def short(label: Level, width: int) -> str:
     """A label in at most so many characters, on one line."""
     text = " ".join(str(label).split())

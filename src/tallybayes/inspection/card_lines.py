@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.listings import readable
 from tallybayes.core.schema import Column, Level
 
 HALF = 0.5  # rows that a cell without any counts as, for its weight of evidence
@@ -33,8 +34,8 @@ class Condition:
         if self.levels is not None:
             return ", ".join(MISSING if level is None else str(level) for level in self.levels)
         if math.isinf(self.low):
-            return "any number" if math.isinf(self.high) else f"< {self.high:g}"
-        return f"≥ {self.low:g}" if math.isinf(self.high) else f"{self.low:g} – {self.high:g}"
+            return "any number" if math.isinf(self.high) else f"< {readable(self.high)}"
+        return f"≥ {readable(self.low)}" if math.isinf(self.high) else f"{readable(self.low)} – {readable(self.high)}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.listings import Listing, as_html, as_text, short
 from tallybayes.core.model import Model
+from tallybayes.core.notebook import panel
 from tallybayes.core.schema import Level, plural
 from tallybayes.core.tally import Tally
 from tallybayes.errors import DataError
@@ -101,11 +102,13 @@ class Drift:
         header = ("column", "PSI", "JS", "q", "missing", "evidence", "", "levels")
         return Listing(header, [_line(column) for column in self.columns])
 
-    def notes(self) -> Iterator[str]:
+    def notes(self, stars: bool = True) -> Iterator[str]:
         """What there is to say besides the columns."""
+        if stars and self.changed:
+            yield f"* beyond chance (false discovery rate {LEVEL:.0%})"
         if self.classes is not None:
             mix = ", ".join(f"{k}: {a:.1%} → {b:.1%}" for k, (a, b) in list(self.classes.items())[:10])
-            yield f"classes {mix} (PSI {self.class_psi:.3f}, p {self.class_p:.2g})"
+            yield f"classes {mix} (PSI {self.class_psi:.3f}, p {small(self.class_p)})"
         if self.prior is not None:
             shares = ", ".join(f"{k}: {p:.1%}" for k, p in list(self.prior.prior.items())[:10])
             yield f"no labels; the class mix that explains the rows best: {shares}"
@@ -120,7 +123,8 @@ class Drift:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
-        return f"<p>{escape(repr(self))}</p>\n{as_html(self._listing())}\n{notes}"
+        note = f"{self.rows[0]:,.0f} rows before, {self.rows[1]:,.0f} after"
+        return panel(repr(self)[len("Drift(") : -1], as_html(self._listing()), notes, note=note)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -149,7 +153,21 @@ def _line(column: ColumnDrift) -> tuple[str, ...]:
     size = "large" if column.psi >= LARGE else "moderate" if column.psi >= MODERATE else ""
     name = f"{'~' if column.is_approximate else ''}{short(column.name, 30)}"
     star = "*" if column.q < LEVEL else ""
-    return name, f"{column.psi:.3f}", f"{column.js:.3f}", f"{column.q:.2g}{star}", missing, said, size, "; ".join(named)
+    return (
+        name,
+        f"{column.psi:.3f}",
+        f"{column.js:.3f}",
+        f"{small(column.q)}{star}",
+        missing,
+        said,
+        size,
+        "; ".join(named),
+    )
+
+
+def small(chance: float) -> str:
+    """A chance in two digits; of one that is next to nothing no more than that it is."""
+    return f"{chance:.2g}" if chance >= 1e-4 else "< 0.0001"
 
 
 def _named(levels: Sequence[Level]) -> str:

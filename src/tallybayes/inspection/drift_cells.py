@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
+from tallybayes.core.listings import readable
 from tallybayes.core.schema import Column, Level
 from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.tally import Tally
@@ -175,11 +177,18 @@ def _grouping(column: Column, before: Array, after: Array) -> tuple[NDArray[np.i
         starts = np.flatnonzero(np.diff(group)) + 1
         edges = [column.edges[place - 1] for place in starts.tolist()]
         ends = [-math.inf, *edges, math.inf]
-        return group, tuple(f"{low:g} – {high:g}" for low, high in zip(ends[:-1], ends[1:], strict=True))  # noqa: RUF007
+        return group, tuple(_between(low, high) for low, high in pairwise(ends))
     group = merged_cells(before, after)
     names = {int(g): str(level) for g, level in zip(group.tolist(), column.levels or (), strict=True)}
     counts = np.bincount(group)
     return group, tuple(names[g] if counts[g] == 1 else OTHERS for g in range(len(counts)))
+
+
+def _between(low: float, high: float, digits: int = 6) -> str:
+    """The numbers from one to below another."""
+    if math.isinf(low):
+        return "any number" if math.isinf(high) else f"< {readable(high, digits)}"
+    return f"≥ {readable(low, digits)}" if math.isinf(high) else f"{readable(low, digits)} – {readable(high, digits)}"
 
 
 # ------------------------------------------------------------------------------------------ curves
@@ -248,7 +257,7 @@ def _of_curves(column: Column, old: _Curve, new: _Curve, alike: bool) -> Compare
     chance = math.erfc(abs(mean - other) / math.sqrt(2.0 * error)) if error > 0 else float(mean == other)
     if any(zeros):
         chance = min(1.0, 2.0 * min(chance, chi_square(np.array([zeros[0], n]), np.array([zeros[1], m]))))
-    names = tuple(f"≥ {edge:g}" for edge in (-math.inf, *edges.tolist()))
+    names = tuple(_between(low, high, 4) for low, high in pairwise((-math.inf, *edges.tolist(), math.inf)))
     shown = tuple(name for name, is_used in zip(("zero", *names), used, strict=True) if is_used)
     shares = (tuple((first / first.sum()).tolist()), tuple((last / last.sum()).tolist()))
     # Weights of curves vary less than counts do, so that the test of the evidence errs to the side of no change.

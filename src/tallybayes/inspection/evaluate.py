@@ -159,7 +159,7 @@ def _k_fold(model: Model, batch: Rows, folds: int | NDArray[Any], seed: int, n_j
     if model.is_chosen:
         options = Options(**(model.provenance.options or {}), n_jobs=n_jobs)
         log_posterior = refitted_folds(batch, learned_again(model, options), fold)
-        method = method_of(n_folds)
+        method = method_of(n_folds, repeated=True)
         if options.calibration is not None:
             method = f"{method}; calibration cross-fitted"
             log_posterior = cross_fitted(options.calibration, log_posterior, codes, weight, fold)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.conformal import PredictionSets
+from tallybayes.core.costs import cheapest
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.data.files import File, open_file
@@ -52,6 +53,8 @@ class PredictionColumns:
     coverage : float, optional
         A prediction set for each row: the classes that cannot be ruled out, such that this share of the sets holds the
         right one.
+    costs : ndarray of shape (K, K), optional
+        What each prediction (second axis) costs for each true class; that of least expected cost is made.
     """
 
     beside: bool = True
@@ -61,6 +64,7 @@ class PredictionColumns:
     reasons: int = 0
     coverage: float | None = None
     codes: ReasonPlan | None = None
+    costs: Array | None = None
 
     def check(self, classes: Sequence[Level]) -> None:
         """Refuse thresholds that are no probabilities and classes that do not exist."""
@@ -71,6 +75,8 @@ class PredictionColumns:
                 raise SettingError(f"there is no class {label!r}; the model has {', '.join(map(str, classes))}")
         if self.top is not None and self.top < 1:
             raise SettingError(f"top must be at least 1, not {self.top}")
+        if self.costs is not None and self.least:
+            raise SettingError("a class is predicted by its threshold or by costs, not by both")
 
     def names(self, classes: Sequence[Level]) -> list[str]:
         """Names of the columns."""
@@ -157,7 +163,7 @@ def _columns(model: Model, rows: TableBatch, output: PredictionColumns, labels: 
     from tallybayes.data import arrow
 
     posterior = model.posterior(rows) if rows.n_rows else np.zeros((0, model.n_classes))
-    best = posterior.argmax(axis=1)
+    best = posterior.argmax(axis=1) if output.costs is None else cheapest(posterior, output.costs)
     for label, least in output.least.items():
         k = model.schema.classes.index(label)
         others = np.delete(posterior, k, axis=1).argmax(axis=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.evaluation import Interval
-from tallybayes.core.listings import Listing, as_html, as_text, short
+from tallybayes.core.listings import Listing, as_html, as_text, readable, short
 from tallybayes.core.metrics import Z, score, wilson
+from tallybayes.core.notebook import panel
 from tallybayes.core.schema import Level, plural
 from tallybayes.errors import DataError, MissingExtraError, SettingError, nearest
 from tallybayes.inspection.evaluate import Scored
@@ -72,8 +72,9 @@ class Subgroups:
         return "\n\n".join([title, as_text(self._listing()), *([f"few: {_few()}"] if small else [])])
 
     def _repr_html_(self) -> str:
-        title = f"{self.method}: by {self.by}, rates of {self.label}; 95 % intervals; few: {_few()}"
-        return f"<p>{escape(title)}</p>\n{as_html(self._listing())}"
+        small = f"<p>few: {_few()}</p>" if any(each.is_small for each in self.groups) else ""
+        note = f"{self.method}; rates of {self.label}; 95 % intervals"
+        return panel(f"by {self.by}", as_html(self._listing()), small, note=note)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain values, for JSON."""
@@ -178,9 +179,9 @@ def _named(values: Sequence[Any]) -> NDArray[Any]:
         return np.array(names, dtype=object)
     edges = np.unique(np.quantile(np.array(known, dtype=float), [0.25, 0.5, 0.75]))
     places = np.searchsorted(edges, [0.0 if m else float(v) for v, m in zip(values, gone, strict=True)], side="right")
-    inner = (f"{i}: {a:g} – {b:g}" for i, (a, b) in enumerate(pairwise(edges.tolist()), 2))
-    ends = [f"1: < {edges[0]:g}", *inner]
-    ends.append(f"{len(ends) + 1}: ≥ {edges[-1]:g}")
+    inner = (f"{i}: {readable(a)} – {readable(b)}" for i, (a, b) in enumerate(pairwise(edges.tolist()), 2))
+    ends = [f"1: < {readable(edges[0])}", *inner]
+    ends.append(f"{len(ends) + 1}: ≥ {readable(edges[-1])}")
     return np.array([MISSING if m else ends[p] for p, m in zip(places.tolist(), gone, strict=True)], dtype=object)
 
 

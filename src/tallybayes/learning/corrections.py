@@ -148,12 +148,12 @@ class Regression:
         )
         return found
 
-    def approached(self, strength: float) -> Array:
-        """The same as the folds came to it: by way of stronger penalties, unless there is much to read."""
+    def approached(self, strength: float, times: float = 1.0) -> Array:
+        """The same under so many times λ, by way of stronger ones as the folds came to it, unless there is much."""
         found = None
         for each in () if self.is_much else STRENGTHS[: STRENGTHS.index(strength)]:
-            found = self.fitted(each, found)
-        return self.fitted(strength, found)
+            found = self.fitted(times * each, found)
+        return self.fitted(times * strength, found)
 
     def scores(self, coefficients: Array, rows: Any = slice(None)) -> Array:
         """Scores (n, K) of some rows with the corrections."""

@@ -273,7 +273,10 @@ def _corrected(
     if kept := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
         model = _collapsed(replace(whole, corrected=whole.corrected | kept), stack.weights, shrinkage)
     last = regression(-1)
-    offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(path.strength)))
+    # λ was found where a fold was missing. The penalty of a row stays as it was there, so that the model is no surer of
+    # rows than those that were judged: its figures and its prediction sets come from them.
+    more_rows = len(folds.ladders) / (len(folds.ladders) - 1)
+    offsets = offsets_of(model, last.cells, last.cells.tables(last.approached(path.strength, more_rows)))
     noted = model.provenance.noted("corrections learned")
     return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
 

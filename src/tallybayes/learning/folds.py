@@ -98,9 +98,13 @@ def as_read(model: Model, rows: Any) -> Rows:
     return replace(rows, schema=model.schema, labels=None)
 
 
-def method_of(n_folds: int) -> str:
-    """What an evaluation by such folds is called."""
-    return f"{plural(n_folds, 'fold')}, each learned anew without its rows"
+def method_of(n_folds: int, repeated: bool = False) -> str:
+    """What an evaluation is called by the folds of learning, or by others for which all learning is repeated.
+
+    Their figures differ a little: the folds of learning start from the fit to all rows, the others from nothing.
+    """
+    how = "all learning repeated without each" if repeated else "each learned anew without its rows"
+    return f"{plural(n_folds, 'fold')}, {how}"
 
 
 def leave_one_out_of(model: Model) -> str:

@@ -154,7 +154,8 @@ def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, O
 def climbed(batch: TableBatch, base: Settings, options: Options, like: Ladder | None = None) -> Ladder | None:
     """The readings of some labelled rows; None where evidence is infinite, so that no weights can be learned.
 
-    ``like`` are those of more rows: its pull is taken, and its weights are near, so that fewer steps lead to the best.
+    ``like`` are those of more rows: its pull for a row is taken, and its weights are near, so that fewer steps lead to
+    the best.
     """
     read = read_columns(batch, base, options)
     used, names, texts = _weighted_columns(read)
@@ -170,7 +171,7 @@ def climbed(batch: TableBatch, base: Settings, options: Options, like: Ladder | 
         return None
     ones, prior = np.ones(rows.n_terms), read.model.log_prior
     fixed = len(ones) if options.weights is None else None
-    pull = like.pull if like else best_pull(rows, ones) if fixed is None else PULL
+    pull = like.pull * sample.n_rows / like.n_rows if like else best_pull(rows, ones) if fixed is None else PULL
     start = ones if like is None else like.weights_of(names)[0]
     weights = _cleared(learn(rows, ones, start, pull, is_near=like is not None)) if fixed is None else ones
     pairs, joint = None, rows

@@ -138,15 +138,20 @@ def pair(model: Any, column: str | None = None, *, level: float = USUAL, ax: Axe
         ax.text(j, i, f"{value:+.1f}", ha="center", va="center", fontsize="x-small", color=ink)
     ax.set_xticks(range(len(columns)), [style.short(found.others[c], 12) for c in columns], rotation=45, ha="right")
     ax.set_yticks(range(len(rows)), [style.short(found.levels[r], 18) for r in rows])
-    if found.column in parts:
-        ax.set_ylabel(style.short(parts[found.column][0], 40))
-        ax.set_xlabel(style.short(parts[found.column][1], 40))
+    left, right = (style.short(name, 40) for name in parts.get(found.column, ("", "")))
+    ax.set_ylabel(left + _some(len(rows), len(found.levels)))
+    ax.set_xlabel(right + _some(len(columns), len(found.others)))
     title = f"{style.short(found.column, 60)}: evidence for {style.short(found.classes[which], 20)}"
     ax.set_title(style.wrapped(ax, title), fontsize="medium")
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
     return ax
+
+
+def _some(shown: int, of: int) -> str:
+    """A note where there is no room for all values."""
+    return f"\nthe {shown} most frequent of {of} levels" if shown < of else ""
 
 
 def _parts_of_pairs(model: Any) -> dict[str, list[str]]:
@@ -184,7 +189,7 @@ def _levels(found: EvidenceShape, ax: Axes | None) -> Axes:
     ax.axvline(0.0, color=style.ink(), linewidth=0.8)
     ax.set_yticks(at, [style.short(found.levels[c], LONGEST) for c in order.tolist()])
     ax.set_xlim(-1.6 * found.highest(), 1.6 * found.highest())
-    ax.set(xlabel="evidence (log odds)")
+    ax.set(xlabel=f"evidence (log odds){_some(len(order), len(found.levels))}")
     ax.set_title(style.wrapped(ax, f"{style.short(found.column, 60)}: {_title(found)}"), fontsize="medium")
     if n > 1:
         ax.legend(fontsize="small", frameon=False)

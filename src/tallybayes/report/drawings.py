@@ -9,10 +9,11 @@ from html import escape
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.listings import readable
 from tallybayes.inspection.charts.evidence import EvidenceShape
 from tallybayes.inspection.charts.importance import Matters
 from tallybayes.inspection.charts.nomogram import round_numbers
-from tallybayes.report.svg import axis_number, clipped, picture, rounded
+from tallybayes.report.svg import clipped, picture, rounded
 
 WIDE, HIGH, RUG = 320, 150, 22  # of a curve; the height of the histogram below it
 MOST_LEVELS = 12  # the months are one too many for ten
@@ -90,7 +91,7 @@ def _path(points: Array, values: Array, x: Place, y: Place, stepped: bool) -> li
 
 def _axes(x: Place, y: Place, top: float, low: float, high: float, base: float) -> str:
     marks = "".join(
-        f'<text x="{x(v)}" y="{HIGH - 3}" text-anchor="middle">{axis_number(v)}</text>'
+        f'<text x="{x(v)}" y="{HIGH - 3}" text-anchor="middle">{readable(v, 10)}</text>'
         for v in round_numbers(low + 0.06 * (high - low), high - 0.06 * (high - low), 5)
     )
     for value in round_numbers(-top, top, 5):

@@ -6,11 +6,12 @@ from html import escape
 
 from tallybayes.core.evaluation import Interval
 from tallybayes.core.schema import plural
-from tallybayes.inspection.drift import LEVEL, ColumnDrift, Drift
+from tallybayes.inspection.drift import LEVEL, ColumnDrift, Drift, small
 from tallybayes.inspection.subgroups import GroupFigures, Subgroups
 from tallybayes.report.assets import asset, policy
 from tallybayes.report.parts import listing
 from tallybayes.report.svg import picture
+from tallybayes.report.tips import tip
 
 Section = tuple[str, str, str]  # id, title, content
 WIDE, HIGH = 320, 96
@@ -20,22 +21,24 @@ MOST_PICTURES = 24
 def drift_section(found: Drift) -> Section:
     """The table of drift, and a small picture of each column that changed."""
     rows = [_row(column) for column in found.columns]
-    head = ("column", "change", "PSI", "JS distance", "q", "missing before", "after", "evidence")
+    head = ("column", "changed", "PSI", "JS distance", "chance", "missing before", "missing after", "evidence")
     shown = [column for column in found.columns if column.is_changed and column.before][:MOST_PICTURES]
     cards = "".join(f'<div class="card"><h3>{escape(c.name)}</h3>{cells(c)}</div>' for c in shown)
     lead = f"{found.rows[0]:,.0f} rows before, {found.rows[1]:,.0f} after: {len(found.changed)} of "
     lead += f"{plural(len(found.columns), 'column')} changed beyond chance (false discovery rate {LEVEL:.0%})."
-    notes = "".join(f"<p>{escape(note)}</p>" for note in found.notes())
+    notes = "".join(f"<p>{escape(note)}</p>" for note in found.notes(stars=False))
     legend = "<p>Areas are the rows before, lines those after.</p>" if cards else ""
-    content = f'<p>{lead}</p>{listing("drift", head, rows, numbers=6)}{notes}{legend}<div class="grid">{cards}</div>'
+    table = listing("drift", head, rows, numbers=6)
+    content = f'<div class="para">{lead}{tip("drift")}</div>{table}{notes}{legend}<div class="grid">{cards}</div>'
     return "drift", "Drift", content
 
 
 def _row(column: ColumnDrift) -> tuple[str, ...]:
-    changed = "changed" if column.is_changed else ""
+    changed = "yes" if column.is_changed else ""
     evidence = "" if column.evidence is None else f"{column.evidence:.3f}"
     before, after = (f"{share:.1%}" for share in column.missing)
-    return column.name, changed, f"{column.psi:.3f}", f"{column.js:.3f}", f"{column.q:.2g}", before, after, evidence
+    name = f"{'~' if column.is_approximate else ''}{column.name}"
+    return name, changed, f"{column.psi:.3f}", f"{column.js:.3f}", small(column.q), before, after, evidence
 
 
 def cells(column: ColumnDrift) -> str:
@@ -87,5 +90,5 @@ def drift_page(found: Drift) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         f"<title>{title}</title><style>{asset('page.css')}</style></head>\n"
-        f"<body><header><h1>{title}</h1></header><main><section>{content}</section></main></body></html>\n"
+        f"<body><header><h1>{title}</h1></header><main><section><h2>Columns</h2>{content}</section></main></body></html>\n"
     )

@@ -83,11 +83,6 @@ def rounded(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def axis_number(value: float) -> str:
-    """A number on an axis; years have no commas."""
-    return f"{value:.10g}" if abs(value) < 10_000 else f"{value:,.10g}"
-
-
 def clipped(text: str, most: int) -> str:
     """A text in a narrow place."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -27,6 +27,9 @@ TIPS = {
     "are. Below it the model is overconfident. The thin lines are 95 % intervals.",
     "precision": "Of the rows that were predicted to be of the class, the share that is.",
     "recall": "Of the rows of the class, the share that was found.",
+    "drift": "PSI, the population stability index, is how much the values changed: by custom 0.1 is moderate and 0.2 "
+    "large. The JS distance says the same between 0 and 1. Chance: how likely such a difference is if nothing changed, "
+    "allowing for the number of columns. Evidence: how much the log odds of the values changed.",
     "prior": "The probability of the class before anything is known of a row.",
     "log odds": "How far a value moves the odds between the two classes; prior and evidence add up to the total.",
 }

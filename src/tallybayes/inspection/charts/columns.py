@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array, Batch, Rows, every_nth
+from tallybayes.core.listings import readable
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column
 from tallybayes.core.summaries import Summary
@@ -135,9 +136,9 @@ def level_names(column: Column) -> tuple[str, ...]:
         left, right = (level_names(part) for part in column.parts)
         return tuple(f"{a}, {b}" for a in left for b in right)
     if column.edges is not None:
-        edges = [f"{edge:g}" for edge in column.edges]
+        edges = [readable(edge) for edge in column.edges]
         if column.whole:  # from 2 to below 3 is 2
-            ends = [f"{a}" if high - low == 1 else f"{a} – {high - 1:g}"
+            ends = [f"{a}" if high - low == 1 else f"{a} – {readable(high - 1)}"
                     for a, (low, high) in zip(edges, pairwise(column.edges), strict=False)]  # fmt: skip
             return (f"< {edges[0]}", *ends, f"≥ {edges[-1]}")
         return (f"< {edges[0]}", *(f"{a} – {b}" for a, b in pairwise(edges)), f"≥ {edges[-1]}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallybayes.core.levels import few_of
+from tallybayes.core.listings import readable
 from tallybayes.core.schema import Column
 
 LONGEST = 60  # characters of a value that are shown
@@ -17,7 +18,7 @@ def shown(value: Any) -> str:
         return "(missing)"
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST].rstrip()}…"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return readable(value) if isinstance(value, float) else str(value)
 
 
 def chance(p: float, digits: int = 4) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.listings import readable
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Level
 from tallybayes.core.summaries import Counts, Moments
@@ -121,9 +122,9 @@ def _of_bins(name: str, edges: tuple[float, ...], count: Array, k: int) -> list[
     group = partition(count.T)
     merged = np.stack([count[:, group == g].sum(axis=1) for g in range(group[-1] + 1)], axis=1)
     coarse = coarse_edges(edges, group)
-    low = [f"{name} below {coarse[0]:g}"] if coarse else [name]
-    between = [f"{name} from {a:g} to {b:g}" for a, b in pairwise(coarse)]
-    high = [f"{name} from {coarse[-1]:g}"] if coarse else []
+    low = [f"{name} below {readable(coarse[0])}"] if coarse else [name]
+    between = [f"{name} from {readable(a)} to {readable(b)}" for a, b in pairwise(coarse)]
+    high = [f"{name} from {readable(coarse[-1])}"] if coarse else []
     return _of_levels(name, [*low, *between, *high], merged, k)
 
 
@@ -152,7 +153,11 @@ def _of_numbers(name: str, one: Moments, k: int, logs: bool) -> list[ProfileEntr
 
     def formatted(middle: float, spread: float) -> str:
         low, high = middle - spread, middle + spread
-        return f"{np.exp(low):.3g} to {np.exp(high):.3g}" if logs else f"{middle:.4g} ± {spread:.3g}"
+        return (
+            f"{readable(math.exp(low), 3)} to {readable(math.exp(high), 3)}"
+            if logs
+            else f"{readable(middle, 4)} ± {readable(spread, 3)}"
+        )
 
     mine, theirs = formatted(mean, math.sqrt(variance)), formatted(float(rest.mean[0, 0]), math.sqrt(other))
     return [ProfileEntry(name, f"{name} {mine} (others {theirs})", strength)]
