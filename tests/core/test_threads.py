@@ -1,13 +1,14 @@
 """Row ranges on threads."""
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes.core import threads as parallel
-from tallybayes.core.threads import SMALL, cores, map_each, map_rows, threads_for
+from tallybayes.core.threads import SMALL, ahead, cores, map_each, map_rows, threads_for
 
 
 @given(n=st.integers(1, 50), step=st.integers(1, 60), threads=st.integers(1, 3))
@@ -57,3 +58,17 @@ def test_no_threads_at_all_is_an_error():
 
 def test_there_is_a_core():
     assert cores() >= 1
+
+
+def test_items_are_made_ahead_in_order_and_their_errors_are_raised() -> None:
+    assert list(ahead(iter(range(5)))) == [0, 1, 2, 3, 4]
+    assert list(ahead(iter([]))) == []
+
+    def failing() -> Iterator[int]:
+        yield 1
+        raise ValueError("broken")
+
+    items = ahead(failing())
+    assert next(items) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(items)

@@ -511,3 +511,22 @@ def test_the_record_of_a_file_is_json(tmp_path: Path) -> None:
         "p_mid",
         "p_top",
     }
+
+
+@pytest.mark.parametrize("n_contents", [3, 50, 2500])
+def test_a_sample_of_a_file_is_that_of_its_frame_whatever_its_copies(n_contents: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    content = np.minimum(rng.geometric(min(0.7, 4 / n_contents), 3000), n_contents)
+    text = np.array(["it's", "\u0394", "", *(f"level {i}" for i in range(2500))])[content]
+    frame = pl.DataFrame({"number": content / 7, "text": text, "y": np.where(content % 3 > 0, "yes", "no")})
+    frame = frame.with_columns(text=pl.when(pl.col("number") > 3).then(None).otherwise(pl.col("text")))
+    frame.write_parquet(tmp_path / "rows.parquet", row_group_size=500)
+    found = []
+    for data in (tmp_path / "rows.parquet", frame.sample(fraction=1.0, shuffle=True, seed=1)):
+        source = open_source(data, "y")
+        schema = source.profile(Overrides.of({"text": "category"}, None, None, "ignore", None))
+        rows = source.sample(schema, {"gaussian": [0], "categorical": [1]}, 200).rows(0, 200)
+        assert rows.labels is not None
+        blocks = [block.x if isinstance(block.x, np.ndarray) else block.x.matrix for block in rows.blocks.values()]
+        found.append(np.column_stack([*blocks, rows.labels.codes]))
+    np.testing.assert_array_equal(*found)
