@@ -179,3 +179,16 @@ def test_pairs_that_have_corrections_stay_where_the_pairs_themselves_have_no_wei
     assert "a together with b" in model.model_.settings.offsets
     assert model.model_.settings.weights.columns["a together with b"] < 1e-2
     model.model_.check()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "of_a_class", "n_folds"), [("numeric", 80, 3), ("numeric", 120, 5), ("mixed", 80, 5)]
+)
+def test_many_numbers_are_judged_by_three_folds(kinds, of_a_class, n_folds, monkeypatch) -> None:
+    monkeypatch.setattr("tallybayes.learning.crossfit.MANY_NUMBERS", 100)
+    monkeypatch.setattr("tallybayes.learning.crossfit.OF_A_CLASS", of_a_class)
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    X = {"a": rng.normal(size=200) + y, "b": rng.normal(size=200)}
+    X |= {"c": np.array(["u", "v"])[rng.integers(2, size=200)]} if kinds == "mixed" else {}
+    assert NaiveBayes().fit(X, y).model_.provenance.evaluation.n_folds == n_folds

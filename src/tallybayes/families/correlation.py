@@ -289,7 +289,7 @@ def _together(far: Array, square: Array, d: int) -> Array:
 def _changed(base: Array, change: Array, size: Array, off: Array, e: Array) -> Array:
     """Scores (k, n) at deviations e (k, n, d) under the matrices (base − change · off offᵀ) / size.
 
-    The base (k, d, d) is of a class, or one of all; change and size (k, n) are of a class and a row, off (n, d) of a row.
+    The base (k, d, d) is of a class, or one of all; change and size (k, n) are of both, off (n, d) is of a row.
     """
     d = base.shape[-1]
     white = np.linalg.inv(np.linalg.cholesky(base)).swapaxes(1, 2)

@@ -40,7 +40,7 @@ from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
-OF_A_CLASS = 800  # rows; of numbers alone, so many for each class are many: what they say does not set in at once
+MANY_NUMBERS, OF_A_CLASS = 5_000, 800  # rows, and rows of each class, of numbers alone: what they say sets in slowly
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 MUCH_WORK = 15_000_000  # rows × columns × classes; a fold of so many rows has little by chance
@@ -123,7 +123,7 @@ def _is_large(batch: TableBatch) -> bool:
     """Whether three folds will do."""
     columns, n_classes = batch.schema.columns, len(batch.schema.classes)
     is_numeric = all(column.kind == "numeric" for column in columns if column.is_evidence)
-    many = min(MANY, OF_A_CLASS * n_classes) if is_numeric else MANY
+    many = min(MANY, max(MANY_NUMBERS, OF_A_CLASS * n_classes)) if is_numeric else MANY
     return batch.n_rows > many or len(columns) > WIDE
 
 
