@@ -42,7 +42,7 @@ SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers tog
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
-MUCH_WORK = 15_000_000  # rows × columns × classes; a fold of so many rows has little by chance
+MUCH_WORK = 15_000_000  # rows × columns × classes; of many rows, a fold has little by chance
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def _judged(
 
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
     not confirm it, so corrections learned from them turn away from it, and the fold seems harder to predict than it is.
-    The bases are therefore scored again without each fold, unless there is much to read. Where there is little, a first
+    The bases are therefore scored again without each fold, unless there are many rows to read. Where there is little, a first
     look with the bases as they are costs less: corrections that do not gain there are not looked at again, others under
     the λ found there and the next weaker one.
     """
@@ -293,7 +293,7 @@ def _judged(
             return None
         place = STRENGTHS.index(path.strength)
         strengths = STRENGTHS[place : place + 2]
-    if regression(0).work <= MUCH_WORK:
+    if regression(0).work <= MUCH_WORK or folds.batch.n_rows <= MANY:
         bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
