@@ -280,9 +280,9 @@ def _judged(
 
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
     not confirm it, so corrections learned from them turn away from it, and the fold seems harder to predict than it is.
-    The bases are therefore scored again without each fold, unless there are many rows to read. Where there is little, a first
-    look with the bases as they are costs less: corrections that do not gain there are not looked at again, others under
-    the λ found there and the next weaker one.
+    The bases are therefore scored again without each fold, unless many rows are to be read. Where there is little, a
+    first look with the bases as they are costs less: corrections that do not gain there are not looked at again, others
+    under the λ found there and the next weaker one.
     """
     path, labels = None, folds.batch.labels
     strengths: Sequence[float] = STRENGTHS
