@@ -43,7 +43,7 @@ MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
 MANY_NUMBERS, OF_A_CLASS = 5_000, 800  # rows, and rows of each class, of numbers alone: what they say sets in slowly
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
-MUCH_WORK = 15_000_000  # rows × columns × classes; a fold of so many rows has little by chance
+MUCH_WORK = 15_000_000  # rows × columns × classes; of many rows, a fold has little by chance
 
 
 @dataclass(frozen=True)
@@ -288,9 +288,9 @@ def _judged(
 
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
     not confirm it, so corrections learned from them turn away from it, and the fold seems harder to predict than it is.
-    The bases are therefore scored again without each fold, unless there is much to read. Where there is little, a first
-    look with the bases as they are costs less: corrections that do not gain there are not looked at again, others under
-    the λ found there and the next weaker one.
+    The bases are therefore scored again without each fold, unless many rows are to be read. Where there is little, a
+    first look with the bases as they are costs less: corrections that do not gain there are not looked at again, others
+    under the λ found there and the next weaker one.
     """
     path, labels = None, folds.batch.labels
     strengths: Sequence[float] = STRENGTHS
@@ -301,7 +301,7 @@ def _judged(
             return None
         place = STRENGTHS.index(path.strength)
         strengths = STRENGTHS[place : place + 2]
-    if regression(0).work <= MUCH_WORK:
+    if regression(0).work <= MUCH_WORK or folds.batch.n_rows <= MANY:
         bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
