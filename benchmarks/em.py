@@ -129,8 +129,7 @@ def one_step(model: Any, X: Any) -> Callable[[], Any]:
     """A step of expectation-maximisation from a fitted model: score, share, count and estimate."""
     rows = model._rows(X).rows(0, X.shape[0])
     rows = replace(rows, labels=Labels.hard(np.full(rows.n_rows, em.UNKNOWN)))
-    group = np.arange(model.model_.n_classes, dtype=np.int32)
-    step = em._Step(rows, group, rows.labels.codes, rows.labels.weight, None)
+    step = em._Step(rows, rows.labels.codes, rows.labels.weight, None)
 
     def run() -> Any:
         return step(replace(model.model_))[1]  # a new model, so that the parameters are estimated again

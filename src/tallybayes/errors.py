@@ -127,7 +127,7 @@ class ForbiddenRowWarning(UserWarning):
 
 
 class LabelWarning(UserWarning):
-    """A new class is written almost as one that is known."""
+    """A new class is written almost as one that is known, or two models that are added predict other columns."""
 
 
 class ColumnWarning(UserWarning):

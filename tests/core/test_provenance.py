@@ -7,6 +7,7 @@ import pytest
 
 from tallybayes import NaiveBayes
 from tallybayes.core.metrics import score
+from tallybayes.errors import DataError, LabelWarning
 
 ROWS = {"x": [1.0, 2.0, 3.0, 4.0], "c": ["a", "b", "a", "b"]}
 MORE = {"x": [5.0, 6.0], "c": ["a", "b"]}
@@ -69,3 +70,15 @@ def test_figures_are_part_of_the_value(model):
     assert mine == replace(mine, provenance=replace(mine.provenance, evaluation=replace(figures, date="2020-01-01")))
     assert mine != replace(mine, provenance=replace(mine.provenance, evaluation=replace(figures, n_rows=5)))
     assert mine != replace(mine, provenance=replace(mine.provenance, evaluation=None))
+
+
+def test_models_of_targets_of_other_names_do_not_add_in_silence():
+    one, other = (NaiveBayes(classical=True).fit({**ROWS, name: list("pqpq")}, target=name) for name in "tu")
+    with pytest.warns(LabelWarning, match="one model predicts 't', the other 'u'"):
+        assert (one + other).model_.provenance.target == "t"
+
+
+@pytest.mark.parametrize("weight", [1e154, 1e308])
+def test_weights_that_no_sum_can_hold_are_refused(weight):
+    with pytest.raises(DataError, match="rescale the weights"):
+        NaiveBayes().fit(ROWS, list("pqpq"), sample_weight=[weight] * 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.lineage import Lineage
 from tallybayes.core.schema import Level
-from tallybayes.errors import NotAvailableError, SettingError
+from tallybayes.errors import LabelWarning, NotAvailableError, SettingError
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,9 @@ class Provenance:
         """The provenance of a model of the rows of both; it was never evaluated, unless one of them has no rows."""
         for each in (self, other):
             each.refuse_guesses("adding models")
+        if self.rows and other.rows and None not in (self.target, other.target) and self.target != other.target:
+            text = f"one model predicts {self.target!r}, the other {other.target!r}; the sum is called {self.target!r}"
+            warnings.warn(text, LabelWarning, stacklevel=4)
         if self.rows and other.rows and self.class_weight != other.class_weight:
             raise SettingError(
                 "the rows of the two models count by other class weights; fit both with the same mapping"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tallybayes.core.batch import MISSING, UNSEEN, Array
 from tallybayes.core.levels import in_order
 from tallybayes.core.schema import Level
+from tallybayes.core.summaries import MOST_WEIGHT
 from tallybayes.errors import DataError, UnknownLabelError, row_number
 
 SMALL_RANGE = 1 << 16  # integers this close together are looked up in a table
@@ -150,7 +151,7 @@ def _exact(classes: Sequence[Level], dtype: Any) -> NDArray[Any] | None:
 
 
 def row_weights(weight: Any, n_rows: int) -> Array:
-    """Row weights as the kernels read them: ones by default; negative and infinite ones are errors."""
+    """Row weights as the kernels read them: ones by default; negative, infinite and immense ones are errors."""
     if weight is None:
         return np.ones(n_rows)
     if isinstance(weight, Real):
@@ -164,6 +165,10 @@ def row_weights(weight: Any, n_rows: int) -> Array:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row_number(row)}")
+    with np.errstate(over="ignore"):
+        total = values.sum()
+    if total > MOST_WEIGHT:
+        raise DataError(f"the rows weigh {total:g}, and {MOST_WEIGHT:g} is the most that adds up; rescale the weights")
     return values
 
 

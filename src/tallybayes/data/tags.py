@@ -116,8 +116,6 @@ _LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 def text_of_lists(series: nw.Series[Any]) -> nw.Series[Any] | None:
     """A column of lists as text; None where it is another."""
-    if not isinstance(series.dtype, nw.List | nw.Array | nw.Object | nw.Unknown):
-        return None
     cells = lists_as_text(series.to_list())
     if cells is None:
         return None

@@ -10,27 +10,26 @@ import datetime
 import decimal
 import numbers
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import compress
 from typing import Any, Literal, Protocol
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import MISSING, UNSEEN, Documents
+from tallybayes.core.batch import MISSING, Documents
 from tallybayes.core.kernels import Texts, list_text, texts_of
-from tallybayes.core.levels import in_order
 from tallybayes.core.schema import Level
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.labels import distinct, encode, factorise, is_missing, objects
+from tallybayes.data.listed import Listed
 from tallybayes.data.tags import from_listed, lists_as_text, text_of_lists
 from tallybayes.data.words import Counted, HoldsText
 from tallybayes.errors import DataError
 
 WIDEST_TEXT = 64  # characters of strings that are kept in a NumPy array of text
+AT_ONCE = 1 << 16  # cells of a text that are listed once for all who ask; of more, as many as are asked for
 
 Storage = Literal["number", "integer", "text", "boolean", "date", "empty", "other"]
 STORAGES: dict[str, Storage] = {  # of the kinds of NumPy's types
@@ -66,35 +65,6 @@ class Values(Protocol):
     def learned_words(self, tokens: Tokens, n_jobs: int | None = None) -> Counted: ...
     def is_tokenised(self, tokens: Tokens | None) -> bool: ...
     def words(self, tokens: Tokens, levels: Sequence[Level], first: int, last: int) -> Documents: ...
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Cells as a list of the different values and, for each row, the place of its value in the list."""
-
-    values: Sequence[Level]  # in any order
-    places: NDArray[np.int32]  # (n,); `MISSING` for a missing value
-
-    def distinct(self) -> tuple[Level, ...]:
-        """The values that occur, in order."""
-        occurs = np.zeros(len(self.values) + 1, dtype=bool)
-        occurs[self.places] = True  # MISSING is -1, so the last entry is for missing values
-        return in_order(value for value in compress(self.values, occurs.tolist()) if value is not None)
-
-    def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
-        """The place of each row's value among the levels."""
-        code = {level: p for p, level in enumerate(levels)}
-        code.setdefault(None, MISSING)  # unless missing is a level
-        table = np.array([code.get(value, UNSEEN) for value in (*self.values, None)], dtype=np.int32)
-        return table.take(self.places, mode="wrap")  # MISSING is -1, so the last entry is for missing values
-
-    def rows(self, first: int, last: int) -> Listed:
-        """A range of rows, without copying."""
-        return Listed(self.values, self.places[first:last])
-
-    def take(self, rows: NDArray[Any]) -> Listed | None:
-        """Some rows, by number; None where there are so few that a list of their own would be shorter."""
-        return Listed(self.values, self.places[rows]) if len(self.values) <= len(rows) else None
 
 
 class ArrayValues(HoldsText):
@@ -176,10 +146,14 @@ class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
 
     def __init__(self, series: nw.Series[Any]) -> None:
-        lists = text_of_lists(series)
-        self.series = series = series if lists is None else lists
-        self.are_lists = lists is not None
         dtype = series.dtype
+        self.are_lists = False
+        if (
+            isinstance(dtype, nw.List | nw.Array | nw.Object | nw.Unknown)
+            and (lists := text_of_lists(series)) is not None
+        ):
+            series, dtype, self.are_lists = lists, nw.String(), True
+        self.series = series
         self.declared: tuple[Level, ...] | None = None
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
             self.storage: Storage = "text"
@@ -269,7 +243,7 @@ class SeriesValues(HoldsText):
         return self._array[first:last]
 
     def codes(self, first: int, last: int, levels: Sequence[Level]) -> NDArray[np.int32]:
-        if "listed" in vars(self):  # for the levels, perhaps
+        if "listed" in vars(self) or (self.storage == "text" and len(self) <= AT_ONCE):
             return self.listed.rows(first, last).codes(levels)
         if self.storage == "text":
             return _listed(self.series[first:last]).codes(levels)

@@ -265,7 +265,8 @@ class NaiveBayes(TableNB):
         y : array-like of shape (n_samples,) or str
             Class labels, or the name of the column of the table that holds them.
         sample_weight : array-like of shape (n_samples,) or str, optional
-            How much each row counts; 1 if not given. Or the name of the column of the table that holds it.
+            How much each row counts; 1 if not given. Or the name of the column of the table that holds it. A weight
+            of two counts as the row twice; what folds choose differs a little, as two rows may be in two of them.
         target : str, optional
             Name of that column, where it reads better than ``y``.
 
