@@ -228,7 +228,7 @@ class TableBatch:
                     parts[part.name] = self.codes(part, first, last, parts)
             a, b = (parts[part.name] for part in column.parts)
             both = a * np.int32(column.parts[1].n_cells) + b
-            return np.where((a | b) < 0, np.minimum(a, b), both)  # a missing value or an unseen level in either
+            return np.where((a < 0) | (b < 0), np.minimum(a, b), both)  # a missing value or an unseen level in either
         if column.name not in self.table.columns:
             return np.full(last - first, MISSING, dtype=np.int32)
         if column.edges is not None:
