@@ -11,6 +11,8 @@ namespace {
                              double* out) { tb::table_scores(x, k, start, table, out); }
 TB_INTEGERS(TB_INTEGER_CLONES)
 
+TB_CLONES void run_lifts(const tb::Joint& joint, Index k, double strength, double* table) { tb::lift_table(joint, k, strength, table); }
+
 // The counts of pairs with their margins.
 struct Joints {
     std::vector<std::vector<double>> margins;
@@ -96,6 +98,12 @@ void bind_integers(nb::module_& m) {
 }  // namespace
 
 void bind_codes(nb::module_& m) {
+    m.def("pair_lifts", [](const Starts& start, const Starts& n_right, const Table<double>& count, const Table<double>& weight, const Vector<double>& strength, const Out& table) {
+        const Index d = rows(strength), k = rows(count);
+        require(rows(table) == cols(count) && cols(table) == k, "lifts do not fit the counts");
+        const Joints joints(d, start, n_right, count, weight, strength);
+        for (Index j = 0; j < d; ++j) run_lifts(joints.each[j], k, strength.data()[j], table.data() + start.data()[j] * k);
+    }, "start"_a.noconvert(), "n_right"_a.noconvert(), "count"_a.noconvert(), "weight"_a.noconvert(), "strength"_a.noconvert(), "table"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
     bind_integers<std::int64_t>(m);
     bind_integers<std::int32_t>(m);
     bind_integers<std::int16_t>(m);

@@ -3,6 +3,7 @@
 #include "columns.hpp"
 #include "edges.hpp"
 #include "partition.hpp"
+#include "pooled.hpp"
 #include "units.hpp"
 
 namespace {
@@ -23,8 +24,18 @@ TB_COLUMN_CLONES(double, tb::ExponentialColumns)
 TB_COLUMN_CLONES(std::int32_t, tb::PooledColumns)
 
 TB_CLONES Index run_pooled_losses(const tb::Matrix<std::int32_t>& x, const tb::Hard& l, const tb::PooledColumns& t, const double* prior,
-                                  const tb::Alike& a, const double* strengths, Index n, double* losses) {
-    return tb::pooled_losses(x, l, t, prior, a, strengths, n, losses);
+                                  const tb::Alike& a, const tb::Groups& g, const double* strengths, Index n, double* losses) {
+    return tb::pooled_losses(x, l, t, prior, a, g, strengths, n, losses);
+}
+
+TB_CLONES Index run_smoothed_losses(const tb::Matrix<std::int32_t>& x, const tb::Hard& l, const tb::PooledColumns& t, const double* prior,
+                                    const tb::Alike& a, const tb::Widths& w, const double* strengths, Index n, std::int64_t* width,
+                                    double* losses) {
+    return tb::smoothed_losses(x, l, t, prior, a, w, strengths, n, width, losses);
+}
+
+TB_CLONES void run_partition(const double* count, Index bins, Index k, Index most, std::int64_t* group) {
+    tb::partition(count, bins, k, most, group);
 }
 
 TB_CLONES void run_spread(const double* count, Index bins, Index k, double width, double* spread, double* kept) {
@@ -36,17 +47,24 @@ TB_CLONES Index run_bin_codes(const double* values, Index n, const double* edges
 }
 
 using Evidence = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // (n, K, P)
-using Cells = Table<std::int32_t>;
+using Cells = Array2<std::int32_t>;
+
+void check_sizes(const Codes& size, Index n, Index n_sizes) {
+    require(rows(size) == n && n_sizes > 0, "sizes do not fit the rows");
+    for (Index i = 0; i < n; ++i) require(size.data()[i] >= 0 && size.data()[i] < n_sizes, "a size is out of range");
+}
 
 // Cells (n, d) in which rows are alike, from -1 to less than n_cells, and the place of each row's weight among n_sizes.
 // No cells: no rows are taken for alike.
 tb::Alike alike(const Cells& cell, const Codes& size, Index n, Index d, Index n_cells, Index n_sizes) {
-    require(rows(size) == n && n_cells >= 0 && n_sizes > 0, "sizes do not fit the rows");
-    for (Index i = 0; i < n; ++i) require(size.data()[i] >= 0 && size.data()[i] < n_sizes, "a size is out of range");
-    if (rows(cell) == 0) return {nullptr, size.data(), 0, n_sizes};
+    check_sizes(size, n, n_sizes);
+    require(n_cells >= 0, "there cannot be fewer cells than none");
+    if (rows(cell) == 0) return {{nullptr, 0, 0, 0, 0}, size.data(), 0, n_sizes};
     require(rows(cell) == n && cols(cell) == d, "cells do not fit the rows");
-    for (Index i = 0; i < n * d; ++i) require(cell.data()[i] >= -1 && cell.data()[i] < n_cells, "a cell is out of range");
-    return {cell.data(), size.data(), n_cells, n_sizes};
+    const auto cells = view(cell);
+    for (Index j = 0; j < d; ++j)
+        for (Index i = 0; i < n; ++i) require(cells.at(i, j) >= -1 && cells.at(i, j) < n_cells, "a cell is out of range");
+    return {cells, size.data(), n_cells, n_sizes};
 }
 
 template <class T, class Model>
@@ -90,6 +108,23 @@ tb::PooledColumns pooled_columns(const Table<double>& count, const Starts& start
     check_starts(start, cols(weight), rows(count));
     require(rows(weight) == cols(count) && rows(kept) == rows(count), "counts do not fit each other");
     return {count.data(), start.data(), weight.data(), strength, kept.data(), cols(count), cols(weight)};
+}
+
+// Rows of the same code are alike.
+tb::Alike alike_codes(const Cells& x, const Codes& size, Index n_sizes, const tb::PooledColumns& model, const Vector<double>& prior) {
+    require(model.d == cols(x) && model.n_classes > 0 && rows(prior) == model.n_classes, "losses do not fit the columns");
+    check_sizes(size, rows(x), n_sizes);
+    return {{nullptr, 0, 0, 0, 0}, size.data(), 0, n_sizes};
+}
+
+// The group of each cell of the codes, by their own starts; none where the codes are read as they are.
+tb::Groups merged(const Starts& group, const Starts& start, const tb::PooledColumns& model) {
+    if (rows(start) == 0) return {};
+    check_starts(start, model.d, rows(group));
+    for (Index j = 0; j < model.d; ++j)
+        for (Index c = start.data()[j]; c < start.data()[j + 1]; ++c)
+            require(0 <= group.data()[c] && group.data()[c] < model.start[j + 1] - model.start[j], "a cell has no group");
+    return {group.data(), start.data()};
 }
 
 // An argument of another type is refused, not converted: what is written to a copy would be lost.
@@ -144,22 +179,29 @@ void bind_columns(nb::module_& m) {
         return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
     });
     strictly(m, "pooled_losses", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strengths, const Vec& kept,
-                              const Vec& prior, const Codes& size, Index n_sizes, const Out& losses) {
+                              const Vec& prior, const Codes& size, Index n_sizes, const Starts& group, const Starts& group_start, const Out& losses) {
         Release release;
         const auto model = pooled_columns(count, start, weight, nullptr, kept);
-        const Index n = rows(x), d = cols(x);
-        Index n_cells = 0;
-        for (Index j = 0; j < model.d; ++j) n_cells = std::max<Index>(n_cells, start.data()[j + 1] - start.data()[j]);
-        require(model.d == d && model.n_classes > 0 && rows(prior) == model.n_classes && rows(losses) == d && cols(losses) == rows(strengths), "losses do not fit the columns");
-        const auto same = alike(x, size, n, d, n_cells, n_sizes);
-        return run_pooled_losses({x.data(), n, d, d, 1}, hard(codes, weights, n, model.n_classes), model, prior.data(), same, strengths.data(), rows(strengths), losses.data());
+        const auto groups = merged(group, group_start, model);
+        const auto same = alike_codes(x, size, n_sizes, model, prior);
+        require(rows(losses) == cols(x) && cols(losses) == rows(strengths), "losses do not fit the columns");
+        return run_pooled_losses(view(x), hard(codes, weights, rows(x), model.n_classes), model, prior.data(), same, groups, strengths.data(), rows(strengths), losses.data());
+    });
+    strictly(m, "smoothed_losses", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strength, const Vec& strengths, const Vec& kept,
+                                const Vec& prior, const Codes& size, Index n_sizes, const Vec& widths, Index fewest, const OutVector<std::int64_t>& width, const Out& losses) {
+        Release release;
+        const auto model = pooled_columns(count, start, weight, strength.data(), kept);
+        const auto same = alike_codes(x, size, n_sizes, model, prior);
+        require(rows(strength) == cols(x) && rows(widths) > 0 && rows(width) == cols(x), "widths do not fit the columns");
+        require(rows(losses) == cols(x) && cols(losses) == rows(strengths), "losses do not fit the columns");
+        return run_smoothed_losses(view(x), hard(codes, weights, rows(x), model.n_classes), model, prior.data(), same, {widths.data(), rows(widths), fewest}, strengths.data(), rows(strengths), width.data(), losses.data());
     });
     strictly(m, "pooled_evidence", [](const Cells& x, const Codes& codes, const Vec& weights, const Tab& count, const Starts& start, const Tab& weight, const Vec& strength, const Vec& kept, const Starts& place, const Evidence& evidence) {
         Release release;
         require(rows(strength) == cols(weight), "strengths do not fit the columns");
         auto model = pooled_columns(count, start, weight, strength.data(), kept);
         model.remember();
-        return evidence_of(Array2<std::int32_t>(x), hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
+        return evidence_of(x, hard(codes, weights, rows(x), model.n_classes), model, place, evidence);
     });
     strictly(m, "fine_edges", [](const Vec& values, Index bins, double same) {
         require(bins > 1 && std::is_sorted(values.data(), values.data() + rows(values)), "values are not in rising order");
@@ -187,7 +229,7 @@ void bind_columns(nb::module_& m) {
         check_starts(start, d, rows(count));
         require(rows(group) == rows(count) && k > 0, "groups do not fit the counts");
         for (Index j = 0; j < d; ++j)
-            tb::partition(count.data() + start.data()[j] * k, start.data()[j + 1] - start.data()[j], k, most, group.data() + start.data()[j]);
+            run_partition(count.data() + start.data()[j] * k, start.data()[j + 1] - start.data()[j], k, most, group.data() + start.data()[j]);
     });
     strictly(m, "spread_counts", [](const Tab& count, const Starts& start, const Vec& width, const Out& spread, const OutVector<double>& kept) {
         Release release;

@@ -47,7 +47,8 @@ TB_INLINE double loss_of(double* scores, const std::int32_t* y, const double* ti
 
 // Which rows of a column are alike: those of the same cell (n, d), class and size of weight. No cells: none are.
 struct Alike {
-    const std::int32_t *cell, *size;  // cell -1 for a missing value; size (n,) is the place of the row's weight
+    Matrix<std::int32_t> cell;  // -1 for a missing value
+    const std::int32_t* size;   // (n,) the place of the row's weight
     Index n_cells, n_sizes;
 };
 
@@ -68,11 +69,11 @@ struct RowsOfColumn {
 template <class T>
 TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Index n_classes, const Alike& alike, RowsOfColumn& rows) {
     const Index n_keys = (alike.n_cells + 1) * n_classes * alike.n_sizes;
-    if (!alike.cell || n_keys > 4 * x.n + 1024) return false;
+    if (!alike.cell.data || n_keys > 4 * x.n + 1024) return false;
     rows.clear();
     rows.first.assign(static_cast<std::size_t>(n_keys), kNone);
     const auto key_of = [&](Index i) {
-        return static_cast<std::size_t>(((alike.cell[i * x.d + j] + 1) * n_classes + labels.codes[i]) * alike.n_sizes + alike.size[i]);
+        return static_cast<std::size_t>(((alike.cell.at(i, j) + 1) * n_classes + labels.codes[i]) * alike.n_sizes + alike.size[i]);
     };
     for (Index i = 0; i < x.n; ++i) {
         Index& first = rows.first[key_of(i)];
@@ -353,134 +354,5 @@ struct ExponentialColumns {
         return kNone;
     }
 };
-
-// ---------------------------------------------------------------------------------------------- tables
-
-// (n_kc + s·p_c) / (n_k + s) with the share p_c of the cell over all classes; see the families.
-struct PooledColumns {
-    const double* count;        // (cells, K)
-    const std::int64_t* start;  // (d + 1,)
-    const double* weight;       // (K, d)
-    const double* strength;     // (d,)
-    const double* kept;         // (cells,) what of a row is in its own cell
-    Index n_classes, d;
-    std::vector<double> pool, total;                  // (cells,) and (d,) over all classes
-    std::vector<double> logs, made_for, log_mass;     // (cells, K) for rows of the weight (cells,); (d, K)
-    std::vector<double> own, own_for;                 // (cells, K) of the own class of a row, for rows of the weight
-    Index column = 0;
-
-    PooledColumns(const double* count, const std::int64_t* start, const double* weight, const double* strength, const double* kept, Index n_classes, Index d)
-        : count(count), start(start), weight(weight), strength(strength), kept(kept), n_classes(n_classes), d(d),
-          pool(static_cast<std::size_t>(start[d])), total(static_cast<std::size_t>(d)) {
-        for (Index cell = 0; cell < start[d]; ++cell)
-            for (Index k = 0; k < n_classes; ++k) pool[cell] += count[cell * n_classes + k];
-        for (Index k = 0; k < n_classes; ++k)
-            for (Index j = 0; j < d; ++j) total[j] += weight[k * d + j];
-    }
-
-    // Memory for scores that many rows share.
-    void remember() {
-        logs.resize(pool.size() * static_cast<std::size_t>(n_classes));
-        made_for.assign(pool.size(), std::numeric_limits<double>::quiet_NaN());
-        own.resize(logs.size());
-        own_for.assign(logs.size(), std::numeric_limits<double>::quiet_NaN());
-        log_mass.resize(static_cast<std::size_t>(d * n_classes));
-        for (Index j = 0; j < d; ++j)
-            for (Index k = 0; k < n_classes; ++k) log_mass[j * n_classes + k] = std::log(weight[k * d + j] + strength[j]);
-    }
-
-    TB_INLINE void prepare(Index j) { column = j; }
-
-    TB_INLINE double share_without(Index j, Index cell, double w) const {
-        const double levels = static_cast<double>(start[j + 1] - start[j]);
-        return (left_of(pool[cell], w * kept[cell]) + 1.0 / levels) / (left_of(total[j], w) + 1.0);
-    }
-
-    // The cell of a code; kNone for a missing value. Any other that is no level was never learned, nor was a row that
-    // holds more than its class.
-    TB_INLINE bool locate(Index j, double code, Index y, double w, Index& cell) const {
-        const Index levels = start[j + 1] - start[j];
-        cell = code == -1.0 || levels == 0 ? kNone : start[j] + static_cast<Index>(code);
-        if (cell == kNone) return true;
-        if (!(code >= 0.0 && code < static_cast<double>(levels))) return false;
-        return !too_much(count[cell * n_classes + y], w * kept[cell]) && !too_much(weight[y * d + j], w);
-    }
-
-    TB_INLINE Index scores(const double* v, const std::int32_t* y, const double* w, Index m, double* out) {
-        for (Index r = 0; r < m; ++r) {
-            double* TB_RESTRICT here = out + r * n_classes;
-            Index cell;
-            if (!locate(column, v[r], y[r], w[r], cell)) return r;
-            if (cell == kNone) {
-                for (Index k = 0; k < n_classes; ++k) here[k] = 0.0;
-                continue;
-            }
-            const double pooled = strength[column] * share_without(column, cell, w[r]);
-            const double* TB_RESTRICT n = count + cell * n_classes;
-            double* TB_RESTRICT known = logs.data() + cell * n_classes;
-            if (made_for[cell] != w[r]) {
-                const double* TB_RESTRICT mass = log_mass.data() + column * n_classes;
-                for (Index k = 0; k < n_classes; ++k) known[k] = log_of(n[k] + pooled) - mass[k];
-                made_for[cell] = w[r];
-            }
-            for (Index k = 0; k < n_classes; ++k) here[k] = known[k];
-            const auto at = static_cast<std::size_t>(cell * n_classes + y[r]);
-            if (own_for[at] != w[r]) {
-                const double rest = left_of(weight[y[r] * d + column], w[r]) + strength[column];
-                own[at] = std::log((left_of(n[y[r]], w[r] * kept[cell]) + pooled) / rest);
-                own_for[at] = w[r];
-            }
-            here[y[r]] = own[at];
-        }
-        return kNone;
-    }
-};
-
-// losses (d, S): the mean loss of each column alone, for each of some strengths in place of its own. Probabilities are
-// added as they are, so that a row costs two logarithms whatever the number of classes. Answers as `column_losses`.
-template <class T>
-TB_INLINE Index pooled_losses(const Matrix<T>& x, const Hard& labels, const PooledColumns& t, const double* prior, const Alike& alike,
-                              const double* strengths, Index n_strengths, double* losses) {
-    const Index n_classes = t.n_classes;
-    double top = prior[0];
-    for (Index k = 1; k < n_classes; ++k) top = std::max(top, prior[k]);
-    std::vector<double> chance(static_cast<std::size_t>(n_classes)), per_mass(static_cast<std::size_t>(n_strengths * n_classes));
-    for (Index k = 0; k < n_classes; ++k) chance[k] = std::exp(prior[k] - top);
-    RowsOfColumn rows;
-    for (Index j = 0; j < x.d; ++j) {
-        gather(x, labels, j, n_classes, alike, rows);
-        double total = 0.0;
-        for (double times : rows.times) total += times;
-        for (Index s = 0; s < n_strengths; ++s) losses[j * n_strengths + s] = 0.0;
-        for (Index s = 0; s < n_strengths; ++s)
-            for (Index k = 0; k < n_classes; ++k) per_mass[s * n_classes + k] = chance[k] / (t.weight[k * t.d + j] + strengths[s]);
-        for (Index r = 0; r < rows.size(); ++r) {
-            const Index y = rows.y[r];
-            const double w = rows.weight[r], times = rows.times[r];
-            Index cell;
-            if (!t.locate(j, rows.value[r], y, w, cell)) return j;
-            if (!(times > 0.0)) continue;
-            const double* TB_RESTRICT n = cell == kNone ? nullptr : t.count + cell * n_classes;
-            const double share = n ? t.share_without(j, cell, w) : 0.0;
-            const double mine = n ? left_of(n[y], w * t.kept[cell]) : 0.0, rest = left_of(t.weight[y * t.d + j], w);
-            for (Index s = 0; s < n_strengths; ++s) {
-                const double *TB_RESTRICT c = n ? per_mass.data() + s * n_classes : chance.data(), pooled = strengths[s] * share;
-                const double own = n ? (mine + pooled) / (rest + strengths[s]) : 1.0;
-                double sum = 0.0;
-                for (Index from = 0, to = y; from < n_classes; from = to + 1, to = n_classes) {
-                    if (n) {
-                        TB_SIMD(reduction(+ : sum))
-                        for (Index k = from; k < to; ++k) sum += c[k] * (n[k] + pooled);
-                    } else {
-                        for (Index k = from; k < to; ++k) sum += c[k];
-                    }
-                }
-                losses[j * n_strengths + s] += times * (std::log(sum + chance[y] * own) - (prior[y] - top) - std::log(own));
-            }
-        }
-        for (Index s = 0; s < n_strengths; ++s) losses[j * n_strengths + s] /= total;
-    }
-    return kNone;
-}
 
 }  // namespace tb

@@ -45,6 +45,13 @@ TB_INLINE void sum_margins(const double* both, Index step, Index n_classes, Inde
     }
 }
 
+// table (cells of the pair, K): the lifts of all rows.
+TB_INLINE void lift_table(const Joint& joint, Index n_classes, double strength, double* table) {
+    for (Index k = 0; k < n_classes; ++k)
+        for (Index a = 0; a < joint.n_left; ++a)
+            for (Index b = 0; b < joint.n_right; ++b) table[(a * joint.n_right + b) * n_classes + k] = joint.lift(k, a, b, 0.0, strength);
+}
+
 struct OwnLifts {  // of one pair: lifts of cells from which a row was taken, which rows of the same weight share
     std::vector<double> lift, taken;  // (cells, K), and the weight that each was found for
     explicit OwnLifts(Index size)

@@ -1,4 +1,4 @@
-// Fine bins: the partition with the shortest description of the labels, and counts that are spread over neighbours.
+// Fine bins: the partition with the shortest description of the labels.
 #pragma once
 
 #include "columns.hpp"
@@ -7,7 +7,7 @@ namespace tb {
 
 // group (bins,): the number of the merged bin of each bin, for the counts (bins, K) of one column; see the family
 // Binned. The counts of a class that a bin does not have change no cost, so a run of bins costs its entries only.
-inline void partition(const double* count, Index bins, Index n_classes, Index most, std::int64_t* group) {
+TB_INLINE void partition(const double* count, Index bins, Index n_classes, Index most, std::int64_t* group) {
     const auto size = [](Index n) { return static_cast<std::size_t>(n); };
     std::vector<double> cost(size((bins + 1) * (bins + 1)), -kImpossible), inside(size(n_classes)), factorials;
     std::vector<std::vector<Index>> present(size(bins));
@@ -43,9 +43,16 @@ inline void partition(const double* count, Index bins, Index n_classes, Index mo
         std::vector<Index> origin(size(bins + 1), 0);
         std::fill(next.begin(), next.end(), -kImpossible);
         for (Index i = groups - 1; i < bins; ++i) {
-            const double* row = cost.data() + i * (bins + 1);
-            for (Index j = i + 1; j <= bins; ++j)
-                if (best[i] + row[j] < next[j]) next[j] = best[i] + row[j], origin[j] = i;
+            const double *TB_RESTRICT row = cost.data() + i * (bins + 1), before = best[size(i)];
+            double* TB_RESTRICT least = next.data();
+            Index* TB_RESTRICT from = origin.data();
+            TB_SIMD()
+            for (Index j = i + 1; j <= bins; ++j) {
+                const double length = before + row[j];
+                const bool shorter = length < least[j];
+                least[j] = shorter ? length : least[j];
+                from[j] = shorter ? i : from[j];
+            }
         }
         std::swap(best, next);
         origins.push_back(std::move(origin));
@@ -59,27 +66,6 @@ inline void partition(const double* count, Index bins, Index n_classes, Index mo
         if (edge > 0) group[edge] = 1;
     }
     for (Index b = 1; b < bins; ++b) group[b] += group[b - 1];
-}
-
-// spread (bins, K): counts (bins, K) of one column by a normal kernel of some width, and kept (bins,): the share of a
-// row that stays in its own bin.
-TB_INLINE void spread_counts(const double* count, Index bins, Index n_classes, double width, double* spread, double* kept) {
-    std::vector<double> near(static_cast<std::size_t>(bins)), below(static_cast<std::size_t>(bins + 1), 0.0);
-    for (Index b = 0; b < bins; ++b) {
-        const double z = static_cast<double>(b) / width;
-        near[b] = std::exp(-0.5 * z * z);
-        below[b + 1] = below[b] + near[b];
-    }
-    for (Index c = 0; c < bins * n_classes; ++c) spread[c] = 0.0;
-    for (Index from = 0; from < bins; ++from) {
-        const double norm = below[from + 1] + below[bins - from] - near[0];
-        kept[from] = near[0] / norm;
-        for (Index k = 0; k < n_classes; ++k) {
-            const double n = count[from * n_classes + k] / norm;
-            if (n == 0.0) continue;
-            for (Index to = 0; to < bins; ++to) spread[to * n_classes + k] += n * near[to < from ? from - to : to - from];
-        }
-    }
 }
 
 }  // namespace tb

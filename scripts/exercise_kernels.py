@@ -233,6 +233,9 @@ def pairs(rng: np.random.Generator) -> None:
             count = kernels.code_counts(codes, labels, K).T
             weight = count @ np.repeat(np.eye(d), codes.n_levels, axis=0)
             assert np.isfinite(pair_kernels.pair_leave_one_out(codes, labels, count, weight, np.ones(d))).all()
+            lifts = pair_kernels.pair_lifts(codes.n_levels, n_right, count, weight, np.ones(d))
+            assert lifts.shape == (count.shape[1], K)
+            assert np.isfinite(lifts).all()
             table, out = np.zeros((count.shape[1] + d, K)), np.full((n, K, d + 1), np.nan, dtype=np.float32)
             pair_kernels.pair_evidence(codes, labels, count, weight, np.ones(d), table, range(1, d + 1), out)
             assert np.isfinite(out[:, :, 1:]).all()
@@ -251,6 +254,11 @@ def pairs(rng: np.random.Generator) -> None:
     refused(pair_kernels.pair_leave_one_out, x, labels, count, weight, np.ones(2))
     refused(pair_kernels.pair_leave_one_out, x, labels, 0.0 * count, weight, strength)  # rows that were never learned
     refused(pair_kernels.pair_leave_one_out, x, hard(19, rng), count, weight, strength)
+    levels = np.array([4])
+    refused(pair_kernels.pair_lifts, levels, np.array([3]), count, weight, strength)
+    refused(pair_kernels.pair_lifts, levels, n_right, count[:, 1:], weight, strength)
+    refused(pair_kernels.pair_lifts, levels, n_right, count, weight[1:], strength)
+    refused(pair_kernels.pair_lifts, levels, n_right, count, weight, np.ones(2))
     table, out = np.zeros((5, K)), np.zeros((20, K, 1), dtype=np.float32)
     for place, lifts, to in ((1, table, out), (-1, table, out), (0, table[1:], out), (0, table, out[1:])):
         refused(pair_kernels.pair_evidence, x, labels, count, weight, strength, lifts, [place], to)
@@ -830,7 +838,39 @@ def columns(rng: np.random.Generator) -> None:
     assert len(column_kernels.fine_edges(huge, 4, 1e-15)) > 0
     refused(column_kernels.fine_edges, huge[::-1].copy(), 4, 1e-15)
     refused(column_kernels.partitions, np.ones((5, K)), np.array([6]), 4)
+    coded_losses(rng)
     refused(column_kernels.spread_counts, np.ones((5, K)), np.array([5]), np.ones(2))
+
+
+def coded_losses(rng: np.random.Generator) -> None:
+    """Codes by themselves, merged and spread."""
+    for n, matrix in itertools.product((9, 30), layouts(np.zeros((30, 2), dtype=np.int32))):
+        codes = np.asarray(matrix)[:n]
+        labels, fine = hard(n, rng), Codes(codes, np.array([5, 1]))
+        summary = Hierarchical().tally(fine, labels, K)
+        few = Hierarchical().tally(Codes(codes, np.array([2, 1])), labels, K)
+        trial, groups = (
+            Trial(fine, labels, np.zeros(K)),
+            column_kernels.Groups(np.array([0, 0, 1, 1, 1, 0]), fine.n_levels),
+        )
+        assert np.isfinite(column_kernels.pooled_losses(few, trial, [1.0, 2.0], groups)).all()
+        spread = (0.0, 0.5, 3.0), 2, np.ones(2), [1.0, 2.0]
+        assert np.isfinite(column_kernels.smoothed_losses(summary, trial, *spread)[1]).all()
+        refused(column_kernels.smoothed_losses, summary, trial, (), 2, np.ones(2), [1.0])
+        refused(column_kernels.smoothed_losses, summary, trial, (1.0,), 2, np.ones(1), [1.0])
+        for of, n_levels in (
+            ([0, 0, 1, 1, 2, 0], [5, 1]),
+            ([0, 0, 1, 1, -1, 0], [5, 1]),
+            ([0, 0, 1], [5, 1]),
+            ([0], [1]),
+        ):
+            wrong = column_kernels.Groups(np.array(of), np.array(n_levels))
+            refused(column_kernels.pooled_losses, few, trial, [1.0], wrong)
+        for code in (5, 1000, -2, -(2**31)):
+            bad = replace(trial, x=Codes(np.full_like(codes, code), fine.n_levels))
+            refused(column_kernels.pooled_losses, few, bad, [1.0], groups)
+            refused(column_kernels.pooled_losses, summary, bad, [1.0])
+            refused(column_kernels.smoothed_losses, summary, bad, *spread)
 
 
 def ledgers(rng: np.random.Generator) -> None:

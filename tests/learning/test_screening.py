@@ -12,6 +12,7 @@ from tallybayes.core.batch import Labels
 from tallybayes.core.schema import Column
 from tallybayes.errors import SettingError
 from tallybayes.learning import screening
+from tallybayes.learning.reading import Fine
 from tallybayes.learning.screening import (
     BEYOND_CHANCE,
     STRENGTHS,
@@ -106,9 +107,9 @@ def test_a_pair_too_large_to_learn_is_not_tried():
 
 def test_a_number_is_paired_in_the_bins_that_matter():
     column = Column("x", "numeric", edges=(1.0, 2.0, 3.0))
-    steps = part_of(column, np.array([[50.0, 0], [50, 0], [0, 50], [50, 0]]))
+    steps = part_of(column, Fine(np.full(4, 50.0), np.array([0, 0, 1, 2])))
     assert steps.edges == (2.0, 3.0)
-    assert part_of(column, np.full((4, 2), 9.0)).edges == (1.0, 2.0, 3.0)  # nothing matters: evenly
+    assert part_of(column, Fine(np.full(4, 18.0), np.zeros(4, int))).edges == (1.0, 2.0, 3.0)  # nothing matters: evenly
     assert pair_column(steps, Column("c", "category", ("a", "b"))).n_cells == 6
 
 

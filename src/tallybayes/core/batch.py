@@ -158,7 +158,8 @@ def rows_of(x: Matrix, first: int, last: int) -> Matrix:
 
 def columns_of(x: Matrix, columns: Sequence[int]) -> Matrix:
     """Some columns of any matrix; a view where they are one after another."""
-    chosen: Any = columns if len(columns) != 1 else slice(columns[0], columns[0] + 1)
+    is_range = len(columns) > 0 and list(columns) == list(range(columns[0], columns[0] + len(columns)))
+    chosen: Any = slice(columns[0], columns[0] + len(columns)) if is_range else columns
     if isinstance(x, Codes):
         n_right = None if x.n_right is None else x.n_right[chosen]
         return Codes(x.matrix[:, chosen], x.n_levels[chosen], n_right)

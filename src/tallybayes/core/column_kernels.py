@@ -19,7 +19,7 @@ from tallybayes.core.summaries import Counts, Moments
 from tallybayes.core.trials import Trial
 from tallybayes.errors import RowError
 
-NO_CELLS, NO_TABLE = np.zeros((0, 0), dtype=np.int32), np.zeros((0, 0))
+NO_CELLS, NO_TABLE, NO_GROUPS = np.zeros((0, 0), dtype=np.int32), np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
 
 
 class Tallied(NamedTuple):
@@ -76,15 +76,45 @@ def _moments(summary: Moments) -> tuple[Array, ...]:
     return *tables, np.concatenate([*summary.merged().arrays().values()])
 
 
-def pooled_losses(summary: Counts, trial: Trial, strengths: Sequence[float], kept: Array | None = None) -> Array:
-    """Mean loss (d, S) of each column alone, for each strength of smoothing towards the pool."""
-    assert isinstance(trial.x, Codes)
-    losses, (size, n_sizes) = np.empty((trial.x.shape[1], len(strengths))), trial.sizes
-    count, start, weight, kept = _pooled(summary, kept)
-    labels = trial.labels.codes, trial.labels.weight
+class Groups(NamedTuple):
+    """Which group each cell of some columns is merged into."""
+
+    of: NDArray[np.int64]  # (cells,) counted in each column from zero
+    n_levels: NDArray[np.int64]  # (d,) cells of each column
+
+
+def pooled_losses(summary: Counts, trial: Trial, strengths: Sequence[float], groups: Groups | None = None) -> Array:
+    """Mean loss (d, S) of each column alone, for each strength of smoothing towards the pool.
+
+    With groups these are what was counted, and the rows have the codes of the cells that they are of.
+    """
+    losses = np.empty((trial.x.shape[1], len(strengths)))
+    rows, (count, start, weight, kept), sizes = _coded_trial(summary, trial)
+    merged = (NO_GROUPS, NO_GROUPS) if groups is None else (groups.of, starts(groups.n_levels))
     tables = count, start, weight, np.array(strengths, dtype=np.float64), kept
-    _check(_native.pooled_losses(_codes(trial.x), *labels, *tables, trial.prior, size, n_sizes, losses))
+    _check(_native.pooled_losses(*rows, *tables, trial.prior, *sizes, *merged, losses))
     return losses
+
+
+def smoothed_losses(
+    summary: Counts, trial: Trial, widths: Sequence[float], fewest: int, strength: Array, strengths: Sequence[float]
+) -> tuple[NDArray[np.int64], Array]:
+    """Which width of a normal curve, by which counts are spread over neighbours, suits each column, by its place (d,).
+
+    And the mean loss (d, S) of each column alone, spread so, for each strength of smoothing towards the pool. The width
+    is found with a ``strength`` (d,) of its own; columns of fewer bins than ``fewest`` try the first one only.
+    """
+    width, losses = np.empty(trial.x.shape[1], dtype=np.int64), np.empty((trial.x.shape[1], len(strengths)))
+    rows, (count, start, weight, kept), sizes = _coded_trial(summary, trial)
+    tables = count, start, weight, strength, np.array(strengths, dtype=np.float64), kept
+    tried = np.array(widths, dtype=np.float64)
+    _check(_native.smoothed_losses(*rows, *tables, trial.prior, *sizes, tried, fewest, width, losses))
+    return width, losses
+
+
+def _coded_trial(summary: Counts, trial: Trial) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    assert isinstance(trial.x, Codes)
+    return (_codes(trial.x), trial.labels.codes, trial.labels.weight), _pooled(summary, None), trial.sizes
 
 
 def pooled_evidence(
@@ -113,7 +143,7 @@ def _codes(x: Codes) -> NDArray[np.int32]:
     codes = x.matrix
     if codes.dtype.itemsize > 4 or codes.dtype == np.uint32:
         codes = np.clip(codes, -2, 2**31 - 1)
-    return np.ascontiguousarray(codes, dtype=np.int32)
+    return np.asarray(codes, dtype=np.int32)
 
 
 def fine_edges(values: Array, n_bins: int, same: float) -> tuple[float, ...]:

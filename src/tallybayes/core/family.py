@@ -234,7 +234,8 @@ def by_slices(work: Callable[[slice], None], shape: tuple[int, int]) -> None:
 
 def per_column(alpha: float | tuple[float, ...], n_columns: int) -> Array:
     """A pseudocount for every column."""
-    return np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_columns,)))
+    given = np.asarray(alpha, dtype=np.float64)
+    return np.full(n_columns, given) if given.ndim == 0 else np.array(np.broadcast_to(given, (n_columns,)))
 
 
 def for_columns(family: Family, columns: list[int]) -> Family:

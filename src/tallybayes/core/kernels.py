@@ -296,7 +296,9 @@ def rival_words(
 
 def starts(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """First cell of each column, and the number of cells (d + 1,)."""
-    return np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
+    found = np.zeros(len(n_levels) + 1, dtype=np.int64)
+    np.add.accumulate(n_levels, out=found[1:])
+    return found
 
 
 def best_class(evidence: Array, log_prior: Array, fallback: Array) -> tuple[NDArray[np.int64], int]:

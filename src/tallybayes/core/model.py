@@ -131,6 +131,8 @@ class Model(ByValue):
     @cached_property
     def prior_score(self) -> Array:
         """What the prior adds to the score (K,): its log, times the weight of the prior if there is one."""
+        if self.settings.weights is None or self.settings.prior in ("none", "empirical"):
+            return self.settings.prior_score(self.log_prior, self.log_prior)
         learned = replace(self.settings, prior="empirical").log_prior(self.schema, self.tally.class_weight)
         return self.settings.prior_score(self.log_prior, learned)
 

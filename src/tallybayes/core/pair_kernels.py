@@ -13,6 +13,16 @@ from tallybayes.core.batch import Array, Codes, Labels
 from tallybayes.core.kernels import check_learned, starts
 
 
+def pair_lifts(
+    n_levels: NDArray[np.int64], n_right: NDArray[Any], count: Array, weight: Array, strength: Array
+) -> Array:
+    """Lift (cells, K) of every combination of some pairs, all rows being in the counts (K, cells)."""
+    table, right = np.empty(count.shape[::-1]), np.asarray(n_right, dtype=np.int64)
+    counts, weights = np.ascontiguousarray(count), np.ascontiguousarray(weight)
+    _native.pair_lifts(starts(n_levels), right, counts, weights, strength, table)
+    return table
+
+
 def pair_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, strength: Array) -> Array:
     """Own-class lift (n,) of each row's combinations, summed over the pairs, the row itself left out of the counts."""
     own, counts, weights = np.zeros(x.shape[0]), np.ascontiguousarray(count), np.ascontiguousarray(weight)

@@ -184,10 +184,8 @@ class Settings(ByValue):
             prior = checked_prior(self.prior, schema.classes)
         elif self.prior == "empirical":
             total = class_weight.sum(axis=-1, keepdims=True) + self.prior_alpha * n_classes
-            known = np.broadcast_to(total > 0, class_weight.shape)
-            prior = np.where(
-                known, (class_weight + self.prior_alpha) / np.where(total > 0, total, 1.0), 1.0 / n_classes
-            )
+            shares = (class_weight + self.prior_alpha) / np.where(total > 0, total, 1.0)
+            prior = np.where(total > 0, shares, 1.0 / n_classes)
         elif self.prior in ("uniform", "none"):
             prior = np.full(n_classes, 1.0 if self.prior == "none" else 1.0 / n_classes)
         else:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array, Codes, Labels, Matrix
+from tallybayes.core.batch import Array, Labels, Matrix
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,11 @@ class Trial:
     @cached_property
     def sizes(self) -> tuple[NDArray[np.int32], int]:
         """The place (n,) of each row's weight among the different weights, and how many there are."""
-        different, place = np.unique(self.labels.weight, return_inverse=True)
-        return place.astype(np.int32), max(len(different), 1)
-
-    def coded(self, codes: Codes) -> Trial:
-        """The same rows with other codes."""
-        return replace(self, x=codes)
+        weight = self.labels.weight
+        if len(weight) == 0 or (weight == weight[0]).all():
+            return np.zeros(len(weight), dtype=np.int32), 1
+        different, place = np.unique(weight, return_inverse=True)
+        return place.astype(np.int32), len(different)
 
     def losses(self, leave_one_out: Callable[[int], Array]) -> Array:
         """Mean of −log P(y | x) (d,) of each column alone, from its leave-one-out evidence (n, K)."""

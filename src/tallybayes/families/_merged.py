@@ -44,12 +44,11 @@ class Merged(OfLevels):
         """The group (cells,) of each cell, counted in each column from zero, and how many a column has (d,)."""
 
     def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Any], Array]:
-        assert isinstance(trial.x, Codes)
+        assert summary.n_levels is not None
         group, n_groups = self.groups(summary)
-        coarse = trial.coded(coarse_codes(trial.x, summary, group, n_groups))
-        tried = [replace(self, strength=s) for s in STRENGTHS]
+        tried, groups = [replace(self, strength=s) for s in STRENGTHS], column_kernels.Groups(group, summary.n_levels)
         merged = merged_counts(summary, group, n_groups)
-        families, losses = least(tried, column_kernels.pooled_losses(merged, coarse, STRENGTHS))
+        families, losses = least(tried, column_kernels.pooled_losses(merged, trial, STRENGTHS, groups))
         return families, losses + partition_cost(n_groups, summary.weight.sum(axis=0))
 
     def estimate(self, summary: Counts) -> Bins:

@@ -9,7 +9,7 @@ monotone, neighbours that are out of order are merged further (pool adjacent vio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Binned(Merged):
         assert summary.n_levels is not None
         n_levels, d = summary.n_levels, len(summary.n_levels)
         most, directions = per_column(self.max_bins, d), per_column(self.monotone, d)
-        group = column_kernels.partitions(summary.count.T, n_levels, MOST_BINS)
+        group = free_groups(summary).copy()
         n_groups, ends = np.zeros(d, dtype=np.int64), np.cumsum(n_levels)
         some = n_levels > 0
         n_groups[some] = group[ends[some] - 1] + 1
@@ -109,6 +109,15 @@ def monotone_groups(count: Array, group: NDArray[np.int64], direction: float, st
 def coarse_edges(edges: tuple[float, ...], group: NDArray[np.int64]) -> tuple[float, ...]:
     """The edges at which the number of the merged bin changes."""
     return tuple(edge for edge, starts in zip(edges, np.diff(group) > 0, strict=True) if starts)
+
+
+def free_groups(summary: Counts) -> NDArray[np.int64]:
+    """The merged bin (cells,) of each fine bin where nothing but the description length counts; found once."""
+    known: dict[str, Any] = vars(summary)
+    if "free_groups" not in known:
+        assert summary.n_levels is not None
+        known["free_groups"] = column_kernels.partitions(summary.count.T, summary.n_levels, MOST_BINS)
+    return np.asarray(known["free_groups"])
 
 
 def partition(count: Array) -> NDArray[np.int64]:

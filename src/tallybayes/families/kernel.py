@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,20 +62,13 @@ class Kernel(OfLevels):
     def tuned(self, summary: Counts, trial: Trial) -> tuple[list[Kernel], Array]:
         assert summary.n_levels is not None
         # How smooth first, then how strongly pooled.
-        losses = [self._losses(summary, trial, width, (self.strength,)) for width in self.widths]
-        by_width = np.concatenate(losses, axis=1)
-        by_width[summary.n_levels < self.fewest, 1:] = np.inf
-        width = np.array(self.widths)[by_width.argmin(axis=1)]
-        by_strength = self._losses(summary, trial, tuple(width.tolist()), STRENGTHS)
-        best = by_strength.argmin(axis=1)
-        settings = zip(width.tolist(), best.tolist(), strict=True)
-        families = [replace(self, bandwidth=w, strength=STRENGTHS[i]) for w, i in settings]
-        return families, by_strength[np.arange(len(best)), best]
-
-    def _losses(self, summary: Counts, trial: Trial, bandwidth: Any, strengths: Sequence[Any]) -> Array:
-        """Loss (d, S) of each column alone by each strength."""
-        smooth, kept = replace(self, bandwidth=bandwidth)._smoothed(summary)
-        return column_kernels.pooled_losses(smooth, trial, strengths, kept)
+        strength = per_column(self.strength, len(summary.n_levels))
+        place, losses = column_kernels.smoothed_losses(summary, trial, self.widths, self.fewest, strength, STRENGTHS)
+        best = losses.argmin(axis=1)
+        chosen = list(zip(place.tolist(), best.tolist(), strict=True))
+        made = {(w, s): replace(self, bandwidth=self.widths[w], strength=STRENGTHS[s]) for w, s in set(chosen)}
+        families = [made[each] for each in chosen]
+        return families, losses[np.arange(len(best)), best]
 
     def described(self) -> str:
         width = float(np.ravel(self.bandwidth)[0])

@@ -53,12 +53,9 @@ class Pair(Coded):
     def estimate(self, summary: Counts) -> Tables:
         assert summary.n_levels is not None
         assert summary.n_right is not None
-        strength, start = per_column(self.strength, len(summary.n_levels)), kernels.starts(summary.n_levels)
-        parts = [np.zeros((0, len(summary.count)))]
-        for j, n_right in enumerate(summary.n_right.tolist()):
-            grid = summary.count[:, start[j] : start[j + 1]].T.reshape(-1, n_right, len(summary.count))
-            parts.append(_lift(grid, strength[j]).reshape(-1, len(summary.count)))
-        return Tables.of(np.concatenate(parts), summary.n_levels)
+        strength = per_column(self.strength, len(summary.n_levels))
+        lifts = pair_kernels.pair_lifts(summary.n_levels, summary.n_right, summary.count, summary.weight, strength)
+        return Tables.of(lifts, summary.n_levels)
 
     def known(self, summary: Counts, params: Tables) -> tuple[Array, Array, Array]:
         assert summary.n_levels is not None
@@ -93,11 +90,6 @@ class Pair(Coded):
 
     def joint_size(self, params: Tables) -> int:
         return 1  # they are part of the joint of the columns already
-
-
-def _lift(both: Array, strength: float) -> Array:
-    """Log of the smoothed joint over the product of its margins, from counts (A, B, K)."""
-    return np.asarray(np.log(both / _expected(both) + strength) - np.log(both.sum(axis=(0, 1)) + strength))
 
 
 def _expected(both: Array) -> Array:

@@ -57,7 +57,8 @@ def choose(
         if not columns:
             continue
         places = places_in(tally.blocks[counted], columns)
-        trial = Trial(columns_of(rows.blocks[counted].x, places.tolist()), rows.labels, prior, _cells(rows, columns))
+        cells = None if family.is_coded else _cells(rows, columns)
+        trial = Trial(columns_of(rows.blocks[counted].x, places.tolist()), rows.labels, prior, cells)
         summary = tally.blocks[counted].summary.select(places)
         found = zip(columns, *family.tuned(summary, trial), _is_spiky(summary, len(columns)), strict=True)
         for p, tuned, loss, spiky in found:
@@ -93,9 +94,10 @@ def _cells(rows: Batch, columns: Sequence[int]) -> NDArray[np.int32] | None:
         return None
     fine, order = rows.blocks[name].x, {p: place for place, p in enumerate(rows.blocks[name].columns)}
     assert isinstance(fine, Codes)
-    cells = np.zeros((fine.shape[0], len(columns)), dtype=np.int32)
-    known = [place for place, p in enumerate(columns) if p in order]
-    cells[:, known] = fine.matrix[:, [order[columns[place]] for place in known]]
+    cells = np.zeros((fine.shape[0], len(columns)), dtype=np.int32, order="F")
+    for place, p in enumerate(columns):
+        if p in order:
+            cells[:, place] = fine.matrix[:, order[p]]
     return cells
 
 

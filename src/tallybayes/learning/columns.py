@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Array, every_nth
+from tallybayes.core.batch import every_nth
 from tallybayes.core.family import Numbers
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, Schema, block_of
@@ -25,12 +25,13 @@ from tallybayes.families import (
     numeric_families,
     textbook_family,
 )
+from tallybayes.families.binned import free_groups
 from tallybayes.learning.bins import sorted_edges
 from tallybayes.learning.candidates import Choice, candidates, counted_as, places_in
 from tallybayes.learning.constraints import choose_within, table_family
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
-from tallybayes.learning.reading import Reading, places_of, settings_of
+from tallybayes.learning.reading import Fine, Reading, places_of, settings_of
 from tallybayes.learning.remembered import sorted_numbers
 from tallybayes.learning.textbook import Given, given_families
 
@@ -51,7 +52,7 @@ def read_columns(batch: TableBatch, base: Settings, options: Options) -> Reading
     final = Schema(read, batch.schema.classes)
     blocks = {name: _taken(tally, name, at) for name, at in places_of(families, final).items()}
     model = Model(settings_of(families, final, base), Tally(final, tally.class_weight, blocks))
-    return Reading(families, model, _fine_counts(tally))
+    return Reading(families, model, _fine_bins(tally))
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,8 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
     is_told = column.kind == "numeric" or isinstance(family, Ordered | Grouped)
     if choice is not None and is_told and not reason.startswith("constant"):
         reason, lasting = f"{reason}; {choice.reason}", f"{lasting}; {choice.family.described()}"
+    elif binned or column.edges is None:
+        return column
     return column.changed(edges=column.edges if binned else None, reason=reason, lasting=lasting)
 
 
@@ -167,15 +170,14 @@ def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     return Block(places, block.summary.select(places_in(block, places)))
 
 
-def _fine_counts(tally: Tally) -> dict[int, Array]:
-    """The counts (bins, K) of the columns that have fine bins."""
+def _fine_bins(tally: Tally) -> dict[int, Fine]:
+    """Those of the columns that have some."""
     block = next((block for name, block in tally.blocks.items() if name in FAMILIES and FAMILIES[name].in_bins), None)
     if block is None:
         return {}
     summary: Any = block.summary
-    ends = np.cumsum(summary.n_levels).tolist()
-    starts = [0, *ends]
-    return {p: summary.count[:, starts[i] : ends[i]].T for i, p in enumerate(block.columns)}
+    weight, group, ends = summary.count.sum(axis=0), free_groups(summary), np.cumsum(summary.n_levels)[:-1]
+    return dict(zip(block.columns, map(Fine, np.split(weight, ends), np.split(group, ends)), strict=True))
 
 
 def _numeric(base: Settings) -> dict[str, Family]:

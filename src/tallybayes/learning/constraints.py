@@ -71,12 +71,17 @@ def choose_within(
     found: dict[int, Choice] = {}
     for (most, direction), group in alike.items():
         own = dict(families)
-        for name, family in families.items():
-            if isinstance(family, Binned | Grouped) and most is not None:
-                family = replace(family, max_bins=float(most))
-            own[name] = replace(family, monotone=direction) if isinstance(family, Binned) else family
+        if most is not None or direction:
+            own = {name: _within(family, most, direction) for name, family in families.items()}
         found |= choose(rows, tally, prior, group, own)
     return found
+
+
+def _within(family: Family, most: int | None, direction: float) -> Family:
+    """The family with so many bins or groups at most, and evidence that does not turn."""
+    if isinstance(family, Binned | Grouped) and most is not None:
+        family = replace(family, max_bins=float(most))
+    return replace(family, monotone=direction) if isinstance(family, Binned) else family
 
 
 def _direction(tally: Tally, p: int, given: Any) -> float:

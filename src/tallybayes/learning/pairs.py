@@ -106,7 +106,7 @@ def _part(read: Reading, batch: TableBatch, p: int, column: Column) -> Column | 
         return None
     if p in read.fine and column.edges is None:
         column = replace(column, edges=fine_edges_of(batch, p))
-    part = part_of(column, read.fine.get(p, np.zeros((0, 0))))
+    part = part_of(column, read.fine.get(p))
     return part if part.n_cells > 1 else None
 
 

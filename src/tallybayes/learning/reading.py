@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.core.batch import Array
 from tallybayes.core.family import Family
@@ -15,13 +16,20 @@ from tallybayes.core.schema import Schema, block_of
 from tallybayes.core.settings import EvidenceWeights, Settings
 
 
+class Fine(NamedTuple):
+    """The fine bins of a number."""
+
+    weight: Array  # (B,) of the rows
+    group: NDArray[np.int64]  # (B,) the merged bin of each
+
+
 @dataclass(frozen=True)
 class Reading:
     """The family of each column, pairs included, and the model that has learned the sample so."""
 
     families: Mapping[str, Family]  # by column
     model: Model
-    fine: Mapping[int, Array] = field(default_factory=dict)  # fine counts (B, K) of numbers, by position
+    fine: Mapping[int, Fine] = field(default_factory=dict)  # of numbers, by position
 
     def noted(self, note: str) -> Reading:
         """The same, with a note for people."""

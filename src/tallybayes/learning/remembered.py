@@ -1,7 +1,8 @@
-"""Rows that are read many times while a model is learned: the codes of their columns are found once."""
+"""Rows that are read many times while a model is learned: their codes and matrices are found once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.core.batch import Array
+from tallybayes.core.batch import Array, Matrix
 from tallybayes.core.schema import Column
 from tallybayes.data.tables import TableBatch
+from tallybayes.families import family_of
 
 Key = tuple[str, int, int]
+FEW_CELLS = 1 << 20  # of a matrix that is kept
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Kept:
 
     codes: dict[Key, tuple[Column, NDArray[np.int32]]] = field(default_factory=dict)
     numbers: dict[str, Array] = field(default_factory=dict)  # finite ones in rising order, by column
+    matrices: dict[Any, tuple[Sequence[Column], Matrix]] = field(default_factory=dict)  # of all rows, by the columns
     lock: Any = field(default_factory=RLock)
 
     def take(self, rows: NDArray[Any]) -> Kept:
@@ -47,6 +51,19 @@ class RememberedBatch(TableBatch):
             return self
         labels = None if self.labels is None else self.labels.take(rows)
         return replace(self, table=self.table.take(rows), labels=labels, kept=self.kept.take(rows))
+
+    def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
+        """The matrix of a block: families that read the same columns share one."""
+        columns = [self.schema.columns[p] for p in places]
+        is_whole = first == 0 and last == self.n_rows and self.n_rows * len(columns) <= FEW_CELLS
+        if not is_whole or any(column.is_text for column in columns):
+            return super().matrix(name, places, first, last)
+        # The columns are kept, so that no other can take the place of one in memory.
+        key = family_of(name).is_coded, *map(id, columns)
+        with self.kept.lock:
+            if key not in self.kept.matrices:
+                self.kept.matrices[key] = columns, super().matrix(name, places, first, last)
+            return self.kept.matrices[key][1]
 
     def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
         """Codes of a range of rows, from those of all rows that were found before."""

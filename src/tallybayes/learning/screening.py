@@ -20,8 +20,9 @@ from tallybayes.core.batch import Array, Labels
 from tallybayes.core.kernels import starts
 from tallybayes.core.schema import Column
 from tallybayes.core.threads import map_rows, threads_for
-from tallybayes.families.binned import coarse_edges, partition
+from tallybayes.families.binned import coarse_edges
 from tallybayes.learning.bins import even_groups
+from tallybayes.learning.reading import Fine
 from tallybayes.learning.weights import PULL
 
 MOST_COLUMNS = 64  # that are paired, the most informative ones
@@ -44,13 +45,13 @@ class Candidate:
     gain: float
 
 
-def part_of(column: Column, count: Array) -> Column:
-    """The column as it is paired: a number in few bins, from its fine counts (B, K)."""
-    if column.edges is None:
+def part_of(column: Column, fine: Fine | None) -> Column:
+    """The column as it is paired: a number in few bins, from its fine ones."""
+    if column.edges is None or fine is None:
         return Column(column.name, column.kind, column.levels)
-    group = partition(count)
+    group = fine.group
     if len(group) and group[-1] < 2:
-        group = even_groups(count.sum(axis=1), EVEN)
+        group = even_groups(fine.weight, EVEN)
     return Column(column.name, column.kind, edges=coarse_edges(column.edges, group))
 
 
