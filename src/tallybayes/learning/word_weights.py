@@ -6,7 +6,7 @@ g_v and a curvature h_v in each weight, and the weights are t_v = max(0, 1 − s
 method for every word by itself, which needs a single pass over the documents. Redundant words lose weight, decisive
 words gain some: what Wang and Manning (2012) do with a support vector machine on log count ratios, for any number of
 classes. Where the documents are few or short, several short steps are tried, too: they come near the minimum of the
-loss plus λ/2·Σ (t_v − 1)².
+loss plus λ/2·Σ (t_v − c_v)², where c is one for words and less for pairs of words.
 
 How strongly the weights are pulled to one (λ), how far and how often steps go (s), and then u, w₀ and whether there are
 intercepts b, is chosen by the loss of documents of other folds, which are in no count. The scores of each fold are by
@@ -30,7 +30,7 @@ from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.core.word_kernels import WordCounts, WordTable, counts_of, placed_words
+from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, placed_words
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
@@ -131,8 +131,7 @@ class WordRows:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The ways that are tried."""
-        is_small = len(self.counts.x.word) * self.rest.shape[1] <= FEW_TERMS
-        return (*WAYS, *OF_STEPS) if is_small else WAYS
+        return (*WAYS, *OF_STEPS) if _are_few(self.counts.x, self.rest.shape[1]) else WAYS
 
     def place_of(self, way: Way | None) -> int:
         """Where what words say by a way is among those of all ways; equal weights are first."""
@@ -333,15 +332,19 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     prior = given.prior if scores is None else 1.0
     learned = documents[kept] >= LEAST_DOCUMENTS
     once = None if is_sample or batch.n_rows >= LEARNED_ROWS else documents == 1
-    pairs = _of_several_words(model, block, kept)
+    pairs = _of_several_words(model, block, kept, _are_few(texts, model.n_classes))
     return WordRows(
         counts, learned, kept, pairs, once, given.columns[model.texts[block].name], rest, prior, scores is None
     )
 
 
-def _of_several_words(model: Model, block: str, words: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of some words of a model are several; numbers of a hash do not show it."""
+def _are_few(x: TextRows, n_classes: int) -> bool:
+    return len(x.word) * n_classes <= FEW_TERMS
+
+
+def _of_several_words(model: Model, block: str, words: NDArray[np.intp], are_asked: bool) -> NDArray[np.bool_]:
+    """Which of some words of a model are several, where a way asks for it; numbers of a hash do not show it."""
     text = model.texts[block]
-    if not isinstance(text.levels, Vocabulary) or text.tokens is None or not text.tokens.has_pairs:
+    if not are_asked or not isinstance(text.levels, Vocabulary) or text.tokens is None or not text.tokens.has_pairs:
         return np.zeros(len(words), dtype=bool)
     return text.levels.of_several_words[model.words.known.get(block, slice(None))][words]
