@@ -22,9 +22,11 @@ TB_CLONES double run_word_slopes(const tb::WordTable& t, const tb::TextRows& x, 
     return tb::word_slopes(t, x, l, base, factor, first, last, s, slopes);
 }
 
-TB_CLONES void run_word_scores(const tb::WordTable& t, const tb::TextRows& x, const std::int64_t* chosen, Index n, const double* base, const float* weight, Index m,
-                               tb::WordScratch& s, double* scores) {
-    tb::word_scores(t, x, chosen, n, base, weight, m, s, scores);
+TB_CLONES void run_word_evidence(const tb::WordTable& t, Index n_words, float* evidence) { tb::word_evidence(t, n_words, evidence); }
+
+TB_CLONES void run_word_scores(const float* evidence, Index n_classes, const tb::TextRows& x, const std::int64_t* chosen, Index n, const float* weight, Index m,
+                               float* sum, double* scores) {
+    tb::word_scores(evidence, n_classes, x, chosen, n, weight, m, sum, scores);
 }
 
 TB_CLONES Index run_word_table(const tb::TextRows& x, const tb::Hard& l, const std::int64_t* without, Index n, Index n_words, Index n_classes, float alpha, bool rivals,
@@ -97,21 +99,25 @@ void bind_word_weights(nb::module_& m) {
         const auto x = text_rows(start, word, amount, length, rows(have));
         require(rows(base) == n && cols(base) == k && 0 <= first && first <= last && last <= n, "documents do not fit");
         require(rows(factor) == rows(have) && rows(slopes) == rows(have) && cols(slopes) == 2, "slopes do not fit the words");
-        tb::WordScratch scratch(x, n, k, 2);
+        tb::WordScratch scratch(x, n, k);
         return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slopes.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
        "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slopes"_a.noconvert(), Release());
-    m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
-                            const Starts& chosen, const Table<double>& base, const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
-        const Index n = rows(length), k = cols(have);
-        const auto x = text_rows(start, word, amount, length, rows(have));
-        check_chosen(chosen, n);
-        require(rows(base) == n && cols(base) == k && rows(weight) == rows(have), "documents do not fit");
-        require(rows(scores) == rows(chosen) && cols(scores) == cols(weight) && static_cast<Index>(scores.shape(2)) == k, "scores do not fit the documents");
-        tb::WordScratch scratch(x, n, k, cols(weight));
-        run_word_scores(word_table(have, total, mass, alpha, rivals), x, chosen.data(), rows(chosen), base.data(), weight.data(), cols(weight), scratch, scores.data());
-    }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
-       "chosen"_a.noconvert(), "base"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
+    m.def("word_evidence", [](const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
+                              const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& evidence) {
+        require(rows(evidence) == rows(have) && cols(evidence) == cols(have), "evidence does not fit the counts");
+        run_word_evidence(word_table(have, total, mass, alpha, rivals), rows(have), evidence.data());
+    }, "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a, "evidence"_a.noconvert(), Release());
+    m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& evidence, const Starts& chosen,
+                            const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
+        const Index k = cols(evidence), m = cols(weight);
+        const auto x = text_rows(start, word, amount, length, rows(evidence));
+        check_chosen(chosen, rows(length));
+        require(rows(weight) == rows(evidence), "weights do not fit the words");
+        require(rows(scores) == rows(chosen) && cols(scores) == m && static_cast<Index>(scores.shape(2)) == k, "scores do not fit the documents");
+        std::vector<float> sum(static_cast<std::size_t>(m * k));
+        run_word_scores(evidence.data(), k, x, chosen.data(), rows(chosen), weight.data(), m, sum.data(), scores.data());
+    }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "evidence"_a.noconvert(), "chosen"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
 }
 
 TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,

@@ -31,13 +31,13 @@ struct TextRows {
 
 // Where a document's terms and sums are worked out. Terms are (K, entries): loops go along the entries, which are many.
 struct WordScratch {
-    std::vector<float> terms, by, factors, sum;
-    WordScratch(const TextRows& x, Index n, Index n_classes, Index n_factors) {
+    std::vector<float> terms, by, mean, square, share;
+    WordScratch(const TextRows& x, Index n, Index n_classes) {
         std::int64_t longest = 0;
         for (Index i = 0; i < n; ++i) longest = std::max(longest, x.start[i + 1] - x.start[i]);
         const auto room = static_cast<std::size_t>(longest);
-        terms.resize(room * static_cast<std::size_t>(n_classes)), by.resize(room), factors.resize(room * static_cast<std::size_t>(n_factors));
-        sum.resize(static_cast<std::size_t>(n_classes * n_factors));
+        terms.resize(room * static_cast<std::size_t>(n_classes)), by.resize(room), mean.resize(room), square.resize(room);
+        share.resize(static_cast<std::size_t>(n_classes));
     }
 };
 
@@ -48,8 +48,8 @@ TB_INLINE float sum_of(const float* TB_RESTRICT a, const float* TB_RESTRICT b, I
     return sum;
 }
 
-// What the entries of a document say for each class, the document left out of the counts if it has a weight in them. A
-// word that no other document has says nothing.
+// What the entries of a document say for each class, the document left out of the counts. A word that no other document
+// has says nothing.
 TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, Index own, double weight, WordScratch& s) {
     const Index n_classes = t.n_classes, first = x.start[i], length = x.start[i + 1] - first;
     const float least = t.alpha > kNothing ? t.alpha : kNothing, w = static_cast<float>(weight);
@@ -64,7 +64,7 @@ TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, In
         const float* TB_RESTRICT have = t.amount + static_cast<Index>(word[j]) * n_classes;
         const float taken = w * amount[j], of_all = t.rivals ? taken : 0.0f, total = t.total[word[j]];
         for (Index k = 0; k < n_classes; ++k) terms[k * length + j] = have[k] - of_all;
-        if (weight != 0.0) terms[own * length + j] = have[own] - (t.rivals ? 0.0f : taken);
+        terms[own * length + j] = have[own] - (t.rivals ? 0.0f : taken);
         by[j] = total - taken > kRounding * total ? (t.rivals ? -amount[j] : amount[j]) : 0.0f;
     }
     for (Index k = 0; k < n_classes; ++k, terms += length) {
@@ -81,7 +81,7 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
                              const float* factor, Index first, Index last, WordScratch& s, double* slopes) {
     double loss = 0.0;
     const Index n_classes = t.n_classes;
-    float *TB_RESTRICT p = s.sum.data(), *TB_RESTRICT mean = s.factors.data(), *TB_RESTRICT square = mean + s.by.size();
+    float *TB_RESTRICT p = s.share.data(), *TB_RESTRICT mean = s.mean.data(), *TB_RESTRICT square = s.square.data();
     for (Index i = first; i < last; ++i) {
         const double w = labels.weight[i];
         const Index own = labels.codes[i], length = x.start[i + 1] - x.start[i];
@@ -115,21 +115,46 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
     return loss;
 }
 
-// The scores (rows, M, K) of some documents that were not counted, by M weights (V, M) of every word.
-TB_INLINE void word_scores(const WordTable& t, const TextRows& x, const std::int64_t* chosen, Index n, const double* base,
-                           const float* weight, Index m, WordScratch& s, double* scores) {
-    const Index n_classes = t.n_classes;
-    for (Index r = 0; r < n; ++r) {
-        const Index i = chosen[r], length = x.start[i + 1] - x.start[i];
-        const std::int32_t* word = x.word + x.start[i];
-        document_terms(t, x, i, 0, 0.0, s);
-        for (Index j = 0; j < length; ++j) {
-            if (j + kAhead < length) TB_PREFETCH(weight + static_cast<Index>(word[j + kAhead]) * m);
-            for (Index c = 0; c < m; ++c) s.factors[static_cast<std::size_t>(c * length + j)] = weight[word[j] * m + c];
-        }
+// What each word says (V, K) in a document that is not in the counts; one that no document has says nothing.
+TB_INLINE void word_evidence(const WordTable& t, Index n_words, float* TB_RESTRICT evidence) {
+    const float least = t.alpha > kNothing ? t.alpha : kNothing;
+    const float* TB_RESTRICT amount = t.amount;
+    std::vector<float> log_mass(static_cast<std::size_t>(t.n_classes));
+    for (Index k = 0; k < t.n_classes; ++k) log_mass[static_cast<std::size_t>(k)] = log_of(std::max(static_cast<float>(t.mass[k]), kNothing));
+    for (Index j = 0; j < n_words * t.n_classes; ++j) evidence[j] = log_of(std::max(amount[j], least));
+    const float* TB_RESTRICT of_class = log_mass.data();
+    for (Index v = 0; v < n_words; ++v, evidence += t.n_classes) {
+        const float sign = t.total[v] <= 0.0f ? 0.0f : t.rivals ? -1.0f : 1.0f;
+        for (Index k = 0; k < t.n_classes; ++k) evidence[k] = sign * (evidence[k] - of_class[k]);
+    }
+}
+
+// Adds what a word says for classes from k on, N at a time, to M sums (M, K), each by its weight; where it stopped.
+template <Index N>
+TB_INLINE Index add_word(const float* TB_RESTRICT says, const float* TB_RESTRICT by, float amount, Index m, Index n_classes, Index k, float* TB_RESTRICT sum) {
+    for (; k + N <= n_classes; k += N)
         for (Index c = 0; c < m; ++c)
-            for (Index k = 0; k < n_classes; ++k)
-                *scores++ = base[i * n_classes + k] + static_cast<double>(sum_of(s.factors.data() + c * length, s.terms.data() + k * length, length));
+            for (Index i = k; i < k + N; ++i) sum[c * n_classes + i] += by[c] * amount * says[i];
+    return k;
+}
+
+// The scores (rows, M, K) of some documents by M weights (V, M) of every word, from what each word says (V, K).
+TB_INLINE void word_scores(const float* evidence, Index n_classes, const TextRows& x, const std::int64_t* chosen, Index n,
+                           const float* weight, Index m, float* TB_RESTRICT sum, double* scores) {
+    for (Index r = 0; r < n; ++r, scores += m * n_classes) {
+        const Index first = x.start[chosen[r]], last = x.start[chosen[r] + 1];
+        std::fill(sum, sum + m * n_classes, 0.0f);
+        for (Index j = first; j < last; ++j) {
+            if (j + kAhead < last) {
+                const float* next = evidence + static_cast<Index>(x.word[j + kAhead]) * n_classes;
+                TB_PREFETCH(next), TB_PREFETCH(next + n_classes - 1), TB_PREFETCH(weight + static_cast<Index>(x.word[j + kAhead]) * m);
+            }
+            const float* says = evidence + static_cast<Index>(x.word[j]) * n_classes;
+            const float* by = weight + static_cast<Index>(x.word[j]) * m;
+            const Index k = add_word<4>(says, by, x.amount[j], m, n_classes, add_word<8>(says, by, x.amount[j], m, n_classes, 0, sum), sum);
+            add_word<1>(says, by, x.amount[j], m, n_classes, k, sum);
+        }
+        std::copy(sum, sum + m * n_classes, scores);
     }
 }
 

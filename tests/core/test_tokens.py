@@ -323,3 +323,9 @@ def test_tokens_of_several_words_one_of_which_is_rare():
     words = Vocabulary.of(["a", "a b", "a b c", "b", "b a", "c", "c b", "d"])
     rare = np.array([word in {"c", "a b c", "c b", "b a"} for word in words])
     assert [word for word, found in zip(words, words.with_rare_words(rare), strict=True) if found] == ["a b c", "c b"]
+
+
+def test_tokens_of_several_words_are_told_from_single_ones():
+    words = Vocabulary.of(["a", "a b", "b c d", "", "ü"])
+    assert [word for word, found in zip(words, words.of_several_words, strict=True) if found] == ["a b", "b c d"]
+    assert not Vocabulary.of([]).of_several_words.size

@@ -412,3 +412,15 @@ def test_damaged_vocabularies_are_refused_when_a_file_is_read(damage: str, tmp_p
 def test_what_is_no_text_is_named_with_its_row() -> None:
     with pytest.raises(DataError, match=r"got 3 \(row 3\)"):
         TextNB().fit(["a", None, 3], [0, 1, 0])
+
+
+def test_left_out_texts_choose_runs_of_characters_where_words_have_many_forms():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 120)
+    stems = np.array(["".join(rng.choice(list("bdgklmnprst"), 7)) for _ in range(360)]).reshape(120, 3)
+    texts = [" ".join(stem + ("ovat" if k else "ista") for stem in row) for row, k in zip(stems, y, strict=True)]
+    model = TextNB(tokens="auto").fit(texts[:80], y[:80])
+    assert model.schema_.columns[0].tokens.characters == (2, 5)
+    assert "runs of 2 to 5 characters" in " ".join(model.model_.provenance.notes)
+    assert (model.predict(texts[80:]) == y[80:]).mean() > 0.95
+    assert TextNB(tokens="auto", ngrams=(1, 1)).fit(texts, y).schema_.columns[0].tokens.characters is None

@@ -1,5 +1,6 @@
 """Weights of single words."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -60,8 +61,8 @@ def word_rows(family, n: int = 12) -> tuple[WordRows, Csr, Labels]:
     total = summary.count.sum(axis=1)
     counts = WordCounts(texts, count, total, x.n_columns, none, family.alpha, family.by_rivals)
     rest = np.tile(np.log([0.2, 0.3, 0.5]), (n, 1))
-    words = np.arange(x.n_columns)
-    return WordRows(counts, np.ones(len(words), dtype=bool), words, None, 1.3, rest, 0.7, True), x, labels
+    words, are_pairs = np.arange(x.n_columns), np.arange(x.n_columns) % 3 == 2
+    return WordRows(counts, np.ones(len(words), bool), words, are_pairs, None, 1.3, rest, 0.7, True), x, labels
 
 
 @pytest.mark.parametrize("family", [Multinomial(0.3), Complement(0.3)], ids=lambda f: f.name)
@@ -94,17 +95,18 @@ def test_documents_that_are_not_counted_are_scored_by_the_others(family):
     rows, x, labels = word_rows(family)
     own, others = np.arange(0, 12, 3), np.flatnonzero(np.arange(12) % 3)
     weights = RNG.uniform(0.5, 2.0, (x.n_columns, 2)).astype(np.float32)
-    found = rows.counts.table(own).scores(rows.counts.x, own, weights, rows.rest, 3)
+    found = rows.counts.table(own).scores(rows.counts.x, own, weights, 3)
     params = family.estimate(family.tally(x.take(others), labels.take(others), 3))
     for r, i in enumerate(own):
         entries = slice(x.start[i], x.start[i + 1])
         one = params.finite.slope[x.column[entries]] * x.data[entries, None]
-        np.testing.assert_allclose(found[r], weights[x.column[entries]].T @ one + rows.rest[i], atol=1e-4)
+        np.testing.assert_allclose(found[r], weights[x.column[entries]].T @ one, atol=1e-4)
 
 
 def test_a_weight_is_one_step_of_newtons_method():
     nobody = np.empty(0, dtype=np.int64)
     rows, _, _ = word_rows(Complement(0.3))
+    rows = replace(rows, pairs=np.zeros(4, dtype=bool))
     begun = Slopes(nobody, np.array([2.0, 0.0, -6.0, 100.0]), np.array([3.0, 5.0, 2.0, 0.0]))
     found = Way(pull=1.0, step=0.5).weights(rows, rows.counts.table(nobody), begun, 1)
     np.testing.assert_allclose(found, [0.75, 1.0, 2.0, 0.0])  # 1 − ½·2/4, 1, 1 + ½·6/3, none below 0
@@ -122,12 +124,27 @@ def test_several_steps_come_near_the_minimum_of_the_penalised_loss(family):
         said = np.vstack([(weight[x.column[a:b], None] * terms[a:b]).sum(axis=0) for a, b in pairwise(x.start)])
         scores = said + 0.7 * rows.rest
         logs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
-        return 0.5 * ((times - 1.0) ** 2).sum() - (labels.weight * logs[np.arange(12), labels.codes]).sum()
+        return (
+            0.5 * ((times - np.where(rows.pairs, 0.5, 1.0)) ** 2).sum()
+            - (labels.weight * logs[np.arange(12), labels.codes]).sum()
+        )
 
     best = minimize(penalised, np.ones(x.n_columns), bounds=[(0.0, None)] * x.n_columns).fun
-    few, many = (rows.weighted(nobody, (Way(1.0, 0.2, steps),), 1)[1][0] for steps in (1, 100))
+    few, many = (rows.weighted(nobody, (Way(1.0, 0.2, steps, pair=0.5),), 1)[2][0] for steps in (1, 100))
     assert penalised(few) > penalised(many)
     assert penalised(many) == pytest.approx(best, abs=1e-3)
+
+
+def test_slopes_of_two_halves_stand_for_those_of_all():
+    rows, _, _ = word_rows(Complement(0.3))
+    halves = [rows.weighted(np.flatnonzero(np.arange(12) % 2 == half), WAYS, 1)[1] for half in (0, 1)]
+    both = halves[0] + halves[1]
+    np.testing.assert_allclose(both.slope, halves[0].slope + halves[1].slope)
+    way = WAYS[0]
+    np.testing.assert_allclose(rows.final(way, halves, 1), way.after(np.ones(len(both.slope)), both, rows.pairs))
+    np.testing.assert_allclose(
+        rows.final(way, [*halves, both], 1), rows.weighted(halves[0].without[:0], (way,), 1)[2][0]
+    )
 
 
 def test_descent_finds_what_scipy_finds():

@@ -266,6 +266,12 @@ class Vocabulary(Sequence[str]):
         _native.words_in(self.text, self.start, larger.text, larger.start, places)
         return places
 
+    @cached_property
+    def of_several_words(self) -> NDArray[np.bool_]:
+        """Which tokens (V,) are of several words, with blanks between them."""
+        blanks = np.concatenate(([0], np.cumsum(self.text == ord(" "), dtype=np.int32)))
+        return np.diff(blanks[self.start]) > 0
+
     def with_rare_words(self, rare: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which tokens (V,) are rare and of several words, one of which is rare itself."""
         found = np.empty(len(self), dtype=bool)

@@ -82,15 +82,20 @@ class WordTable:
             total += slopes
         return total[:, 0], total[:, 1]
 
-    def scores(
-        self, x: TextRows, rows: NDArray[np.int64], weights: NDArray[np.float32], base: Array, n_jobs: int | None
-    ) -> Array:
+    @property
+    def evidence(self) -> NDArray[np.float32]:
+        """What each word says (V, K) in documents that are not in the counts; nothing where no document has it."""
+        evidence = np.empty_like(self.amount)
+        _native.word_evidence(*self._arrays, evidence)
+        return evidence
+
+    def scores(self, x: TextRows, rows: NDArray[np.int64], weights: NDArray[np.float32], n_jobs: int | None) -> Array:
         """Scores (rows, M, K) of documents that are not in the counts, by M weights (V, M) of every word."""
-        scores = np.empty((len(rows), weights.shape[1], self.amount.shape[1]))
+        scores, evidence = np.empty((len(rows), weights.shape[1], self.amount.shape[1])), self.evidence
         threads = threads_for(len(x.word) * self.amount.shape[1], n_jobs)
 
         def part(a: int, b: int) -> None:
-            _native.word_scores(*x.arrays, *self._arrays, rows[a:b], base, weights, scores[a:b])
+            _native.word_scores(*x.arrays, evidence, rows[a:b], weights, scores[a:b])
 
         for _ in map_rows(part, len(rows), max(1, -(-len(rows) // threads)), threads):
             pass

@@ -73,8 +73,9 @@ class TextNB(TableNB):
     damped, scaled : bool, optional
         Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
     tokens : {"auto"}, optional
-        "auto" lets held-out texts choose `ngrams` and `scaled`, where these are not given. If nothing is given of how
-        texts are tokenised, and they are few enough for it to take less than the fit once more, `scaled` is chosen.
+        "auto" lets held-out texts choose `ngrams`, `scaled`, and runs of characters instead of words, where these are
+        not given; the fit takes several times as long. If nothing is given of how texts are tokenised,
+        and they are few enough for it to take less than the fit once more, `scaled` is chosen.
     idf : bool, default=False
         Give words that are in few texts a larger weight. Other weights are not learned then, and figures are by folds.
     class_weight : {"balanced"} or mapping of class to weight, optional
@@ -252,8 +253,8 @@ class TextNB(TableNB):
         """What of the tokens held-out texts choose; None for the usual."""
         if self.tokens is None:
             return None
-        is_free = self.characters is None and self.words != "lines"
-        return tuple(n for n in ("scaled", "ngrams") if getattr(self, n) is None and (n == "scaled" or is_free))
+        is_free = self.characters is None and self.ngrams is None and self.words not in ("lines", "tags")
+        return (*(("scaled",) if self.scaled is None else ()), *(("ngrams", "characters") if is_free else ()))
 
     def explain(self, row: Any, against: Any = None, *, interval: float | None = None) -> Any:
         """Return the evidence for the class of one text.

@@ -85,7 +85,7 @@ class Options:
     textbook one, so that any split of the rows gives the same. ``matrix`` is the family of all columns of a matrix,
     where the rows are one; ``choose_length`` chooses the length of its documents, ``idf`` belongs to texts.
     ``choose_tokens`` names what held-out loss chooses of how a table of nothing but one text is tokenised ("scaled",
-    "ngrams"); None is the usual: the scale, where no tokens are given and the texts are few enough.
+    "ngrams", "characters"); None is the usual: the scale, where no tokens are given and the texts are few enough.
     ``progress`` is called with the name of each phase, and the share that is done where it is known.
     """
 

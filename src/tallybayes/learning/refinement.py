@@ -106,7 +106,10 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
         return model, unseen
     for tokens in other_tokens(batch, options):
         other, others = _read_texts(with_tokens(batch, tokens, options.n_jobs), base, options)
-        if others is not None and others.n_folds == unseen.n_folds and others.mean_loss < unseen.mean_loss:
+        # Folds know fewer texts than leave-one-out: what they find better is better, but not the other way round.
+        if others is None or unseen.n_folds not in (0, others.n_folds):
+            continue
+        if others.mean_loss < unseen.mean_loss:
             note = f"tokens: {described(tokens)}, by held-out loss"
             model, unseen = replace(other, provenance=other.provenance.noted(note)), others
     return model, unseen

@@ -10,6 +10,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import with_own_words
 from tallybayes.learning.options import Options
 
+CHARACTERS = (2, 5)  # of runs inside words
 MANY_CELLS = 20_000_000  # entries × classes from which on only what is asked for is tried: it doubles the time
 
 
@@ -17,7 +18,7 @@ def other_tokens(batch: TableBatch, options: Options) -> Iterator[Tokens]:
     """What is tried beside the tokens that the only column of text has.
 
     Counts that are not scaled to one length suit short texts of very different lengths; single words suit texts that
-    are few.
+    are few; and runs of characters suit words of many forms.
     """
     (text,) = (column for column in batch.schema.columns if column.kind == "text")
     tokens, choose = text.tokens, options.choose_tokens
@@ -30,6 +31,8 @@ def other_tokens(batch: TableBatch, options: Options) -> Iterator[Tokens]:
         yield replace(tokens, scaled=not tokens.scaled)
     if "ngrams" in choose and tokens.ngrams != (1, 1) and not tokens.is_chosen:
         yield replace(tokens, ngrams=(1, 1))
+    if "characters" in choose and tokens.characters is None and not tokens.is_chosen:
+        yield replace(tokens, ngrams=(1, 1), characters=CHARACTERS)
 
 
 def with_tokens(batch: TableBatch, tokens: Tokens, n_jobs: int | None) -> TableBatch:
@@ -46,6 +49,8 @@ def with_tokens(batch: TableBatch, tokens: Tokens, n_jobs: int | None) -> TableB
 def described(tokens: Tokens) -> str:
     """How texts are tokenised, for people."""
     words = "single words" if tokens.ngrams == (1, 1) else "words and pairs of words"
+    if tokens.characters is not None:
+        words = "runs of {} to {} characters in words".format(*tokens.characters)
     return f"{words}, {'scaled to one length' if tokens.scaled else 'not scaled to one length'}"
 
 

@@ -6,7 +6,7 @@ g_v and a curvature h_v in each weight, and the weights are t_v = max(0, 1 − s
 method for every word by itself, which needs a single pass over the documents. Redundant words lose weight, decisive
 words gain some: what Wang and Manning (2012) do with a support vector machine on log count ratios, for any number of
 classes. Where the documents are few or short, several short steps are tried, too: they come near the minimum of the
-loss plus λ/2·Σ (t_v − 1)².
+loss plus λ/2·Σ (t_v − c_v)², where c is one for words and less for pairs of words.
 
 How strongly the weights are pulled to one (λ), how far and how often steps go (s), and then u, w₀ and whether there are
 intercepts b, is chosen by the loss of documents of other folds, which are in no count. The scores of each fold are by
@@ -30,7 +30,7 @@ from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.core.word_kernels import WordCounts, WordTable, counts_of, placed_words
+from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, placed_words
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
@@ -47,6 +47,7 @@ USUAL = 1e-3  # a word whose weight is off by a smaller share has the weight of 
 LEAST_DOCUMENTS = 2  # a word of a single document is no evidence for other documents
 LEAST_FACTOR = 1e-6  # of the weight of a text, so that its words keep their order
 STEPS = 15  # of the descent to the intercepts
+NONE = np.empty(0, dtype=np.int64)  # of the documents
 
 
 @dataclass(frozen=True)
@@ -56,19 +57,23 @@ class Way:
     pull: float  # λ: a weight that is off by its own size costs so many half nats
     step: float  # s
     steps: int = 1
+    pair: float = 1.0  # what the weights of pairs are pulled to: they repeat what their words say
 
     def weights(self, rows: WordRows, table: WordTable, begun: Slopes, n_jobs: int | None) -> Array:
         """The weights (V,), of which one is the usual; ``begun`` are the slopes where all are one."""
-        times = np.ones(len(begun.slope))
-        for number in range(self.steps):
-            at = begun if number == 0 else rows.slopes(table, begun.without, times, n_jobs)
-            slope = at.slope + self.pull * (times - 1.0)
-            times = np.maximum(times - self.step * slope / (at.curvature + self.pull), 0.0)
+        times = self.after(np.ones(len(begun.slope)), begun, rows.pairs)
+        for _ in range(1, self.steps):
+            times = self.after(times, rows.slopes(table, begun.without, times, n_jobs), rows.pairs)
         return times
+
+    def after(self, times: Array, at: Slopes, pairs: NDArray[np.bool_]) -> Array:
+        """The weights (V,) one step after others, by the slopes there."""
+        slope = at.slope + self.pull * (times - np.where(pairs, self.pair, 1.0))
+        return np.asarray(np.maximum(times - self.step * slope / (at.curvature + self.pull), 0.0))
 
 
 WAYS = (Way(3.0, 1.0), Way(1.0, 0.5), Way(1.0, 1.0), Way(0.3, 0.5), Way(0.3, 1.0))
-OF_STEPS = (Way(1.0, 0.2, 20),)
+OF_STEPS = (Way(1.0, 0.2, 20, pair=0.5),)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,10 @@ class Slopes:
     without: NDArray[np.int64]
     slope: Array  # (V,)
     curvature: Array  # (V,)
+
+    def __add__(self, other: Slopes) -> Slopes:
+        """Those of all documents, where each is without what the other is of."""
+        return Slopes(NONE, self.slope + other.slope, self.curvature + other.curvature)
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,7 @@ class WordRows:
     counts: WordCounts
     learned: NDArray[np.bool_]  # (V,) which words are to have weights of their own
     words: NDArray[np.intp]  # (V,) which word of the model each is
+    pairs: NDArray[np.bool_]  # (V,) which are several words
     once: NDArray[np.bool_] | None  # of all words of the model, those in a single document; None where that is unknown
     text: float  # the weight of the text as a whole
     rest: Array  # (n, K) log prior or, beside other columns, the scores of all columns, the words among them
@@ -121,8 +131,7 @@ class WordRows:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The ways that are tried."""
-        is_small = len(self.counts.x.word) * self.rest.shape[1] <= FEW_TERMS
-        return (*WAYS, *OF_STEPS) if is_small else WAYS
+        return (*WAYS, *OF_STEPS) if _are_few(self.counts.x, self.rest.shape[1]) else WAYS
 
     def place_of(self, way: Way | None) -> int:
         """Where what words say by a way is among those of all ways; equal weights are first."""
@@ -142,30 +151,39 @@ class WordRows:
 
     def weighted(
         self, without: NDArray[np.int64], ways: Sequence[Way], n_jobs: int | None
-    ) -> tuple[WordTable, list[Array]]:
-        """The table without some documents, and the weights (V,) of each way by the others."""
+    ) -> tuple[WordTable, Slopes, list[Array]]:
+        """The table without some documents, the slopes of the others, and the weights (V,) of each way by them."""
         table = self.counts.table(without)
         begun = self.slopes(table, without, np.ones(len(self.learned)), n_jobs)
-        return table, [way.weights(self, table, begun, n_jobs) for way in ways]
+        return table, begun, [way.weights(self, table, begun, n_jobs) for way in ways]
+
+    def final(self, way: Way, folds: Sequence[Slopes], n_jobs: int | None) -> Array:
+        """The weights (V,) of all documents; of two folds, their slopes spare another pass over the documents."""
+        if len(folds) == 2 and way.steps == 1:
+            return way.after(np.ones(len(self.learned)), folds[0] + folds[1], self.pairs)
+        return self.weighted(NONE, (way,), n_jobs)[2][0]
 
 
-def cross_fitted(rows: WordRows, n_folds: int, n_jobs: int | None = None) -> tuple[NDArray[np.intp], Array]:
-    """Folds (n,), and what words say (n, 1 + ways, K) by weights that were learned without the document's fold.
+def cross_fitted(
+    rows: WordRows, n_folds: int, n_jobs: int | None = None
+) -> tuple[NDArray[np.intp], Array, list[Slopes]]:
+    """Folds (n,), what words say (n, 1 + ways, K) by weights that were learned without them, and slopes without each.
 
     Those of equal weights are first. Documents of a fold are in no count: otherwise weights of rare words would be
     learned from the very documents that they are judged on.
     """
     assert rows.labels.codes is not None
     fold = stratified_folds(rows.labels.codes, n_folds)
-    said, nothing = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1])), np.zeros_like(rows.rest)
+    said, slopes = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1])), []
     for number in range(n_folds):
         own = np.flatnonzero(fold == number)
-        table, weights = rows.weighted(own, rows.ways, n_jobs)
+        table, begun, weights = rows.weighted(own, rows.ways, n_jobs)
+        slopes.append(begun)
         factors = np.empty((len(weights[0]), 1 + len(weights)), dtype=np.float32)
         for place, times in enumerate((np.ones(len(factors)), *weights)):
             factors[:, place] = rows.factors(times)
-        said[own] = table.scores(rows.counts.x, own, factors, nothing, n_jobs)
-    return fold, said
+        said[own] = table.scores(rows.counts.x, own, factors, n_jobs)
+    return fold, said, slopes
 
 
 def choose(rows: WordRows, said: Array, few: NDArray[np.bool_], ways: Sequence[Way | None]) -> Choice:
@@ -236,7 +254,7 @@ def with_word_weights(
         batch, scores = batch.take(places), None if scores is None else scores[places]
     rows = word_rows(model, batch, block, scores, is_sample=step > 1)
     n_folds = 3 if len(rows.counts.x.word) * model.n_classes <= MANY_TERMS else 2
-    fold, said = cross_fitted(rows, n_folds, n_jobs)
+    fold, said, slopes = cross_fitted(rows, n_folds, n_jobs)
     unseen, before = np.empty((2, *rows.rest.shape))
     for number in range(n_folds):
         own, others = fold == number, fold != number
@@ -244,8 +262,7 @@ def with_word_weights(
         before[own] = choose(rows, said, others, (None,)).scores(rows, said)[own]
     choice = choose(rows, said, np.ones(len(fold), dtype=bool), rows.ways)
     assert choice.way is not None
-    _, (times,) = rows.weighted(np.empty(0, dtype=np.int64), (choice.way,), n_jobs)
-    learned = _with_weights(model, block, rows, choice, times)
+    learned = _with_weights(model, block, rows, choice, rows.final(choice.way, slopes, n_jobs))
     return OfWords(learned, unseen, before, rows.labels, n_folds, step)
 
 
@@ -315,4 +332,19 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     prior = given.prior if scores is None else 1.0
     learned = documents[kept] >= LEAST_DOCUMENTS
     once = None if is_sample or batch.n_rows >= LEARNED_ROWS else documents == 1
-    return WordRows(counts, learned, kept, once, given.columns[model.texts[block].name], rest, prior, scores is None)
+    pairs = _of_several_words(model, block, kept, _are_few(texts, model.n_classes))
+    return WordRows(
+        counts, learned, kept, pairs, once, given.columns[model.texts[block].name], rest, prior, scores is None
+    )
+
+
+def _are_few(x: TextRows, n_classes: int) -> bool:
+    return len(x.word) * n_classes <= FEW_TERMS
+
+
+def _of_several_words(model: Model, block: str, words: NDArray[np.intp], are_asked: bool) -> NDArray[np.bool_]:
+    """Which of some words of a model are several, where a way asks for it; numbers of a hash do not show it."""
+    text = model.texts[block]
+    if not are_asked or not isinstance(text.levels, Vocabulary) or text.tokens is None or not text.tokens.has_pairs:
+        return np.zeros(len(words), dtype=bool)
+    return text.levels.of_several_words[model.words.known.get(block, slice(None))][words]
