@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mail_form.hpp"
 #include "mail_scan.hpp"
 #include "normal_form.hpp"
 #include "tokens.hpp"
@@ -17,10 +18,11 @@ namespace tb {
 // is a letter or digit and what follows of letters, digits, marks, _ $ ' ’ . and -, up to the last that is not one of
 // the last four; a % may end it (don't, e-mail, 3.5, 100%). Runs of $ and of ! are words, too. Scripts without blanks are
 // runs of two to four characters. Of a word of more than so many characters, or so many letters, only how long it is is
-// kept.
+// kept. Of a number in a text how it is written is kept ($99.99): its value seldom recurs, and a table of numbers would be
+// all clues.
 class TokenBag {
   public:
-    static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24;
+    static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24, kLongestNumber = 12;
 
     // How the value of a header is read.
     enum class How { name, words, hosts, addresses, message_id, date };
@@ -64,6 +66,12 @@ class TokenBag {
         add_domains("link", parts.host);
     }
 
+    // Count how a text is written, and keep that of all texts that were counted.
+    void count_form(std::string_view text, bool is_page) { form_.count(text, is_page); }
+    void add_form() {
+        form_.each_token([&](std::string_view token) { add(token); });
+    }
+
     // A text: where its links lead, and its words.
     void add_text(std::string_view text) {
         each_link(text, [&](std::string_view scheme, std::string_view rest) {
@@ -89,12 +97,20 @@ class TokenBag {
                 token_ += "long:" + std::to_string(std::min<std::size_t>(good_letters, 990) / 10) + '0';
                 keep(token_.size());
             } else if (letters) {
-                keep(good);
+                if (prefix || !is_link(good)) keep(good);
             }
             token_.resize(prefix);
             letters = good = good_letters = 0;
         };
         while (p < end) {
+            if (tag.empty() && !letters && is_digit(*p)) {
+                if (const char* after = number_end(p, end, [&](const char* at) { return begins_word(at, end); }); after > p) {
+                    if (!edges_.empty()) finish();
+                    add_number(currency_before({text.data(), static_cast<std::size_t>(p - text.data())}), {p, static_cast<std::size_t>(after - p)});
+                    p = after;
+                    continue;
+                }
+            }
             if (const char* run = letters_from(p, end); run > p) {  // most of most texts
                 if (!edges_.empty()) finish();
                 const std::size_t first = token_.size();
@@ -149,6 +165,7 @@ class TokenBag {
 
     WordList words_;
     NormalForm normal_{true, false};
+    TextForm form_;
     std::string token_;                // the tag and the word that is being read
     std::string host_, link_, rest_;   // the host, the link and what is left of a header
     std::vector<std::size_t> edges_;   // where the characters of a run begin
@@ -203,6 +220,22 @@ class TokenBag {
         keep_part(last - 1, host_.size());
     }
 
+    // How a number is written: each digit as 9.
+    void add_number(std::string_view currency, std::string_view number) {
+        token_.assign(currency);
+        for (const char c : number.substr(0, kLongestNumber)) token_ += is_digit(c) ? '9' : c;
+        keep(token_.size());
+        token_.clear();
+    }
+
+    // Whether a word is the host of a link, and evidence already.
+    bool is_link(std::size_t length) {
+        if (token_.find('.') >= length) return false;
+        link_.assign("link:").append(token_, 0, length);
+        link_.reserve(link_.size() + kRoom);
+        return words_.holds(link_);
+    }
+
     // The runs of two to four characters of a script without blanks; a single character is one by itself.
     void grams(std::size_t prefix) {
         const std::string run = token_;
@@ -240,6 +273,12 @@ class TokenBag {
     static const char* letters_from(const char* p, const char* end) {
         while (p < end && kAscii[static_cast<std::uint8_t>(*p)] == Class::letter) ++p;
         return p;
+    }
+
+    static bool begins_word(const char* p, const char* end) {
+        if (p >= end) return false;
+        const Class kind = class_of(decoded(p, end));
+        return kind == Class::letter || kind == Class::underscore;
     }
 
     static Class class_of(std::uint32_t c) {

@@ -14,6 +14,7 @@
 namespace tb {
 
 constexpr std::size_t kLongestLabel = 63, kMostLabels = 20, kLongestUser = 64, kLongestLink = 300, kLongestHost = 255;
+constexpr std::ptrdiff_t kLongestFigures = 40;
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -227,6 +228,25 @@ inline LinkParts link_parts(std::string_view link) {
 }
 
 // ---------------------------------------------------------------------------------------------- codes
+
+// Where a number that begins here ends: digits with , . : / or - between them, and a %; where it begins if a word
+// begins there (3d, 4-wheel). What is longer is several: a text of digits and commas is passed over once.
+template <class IsWord>
+const char* number_end(const char* begin, const char* end, IsWord&& begins_word) {
+    const auto goes_on = [](char c) { return is_digit(c) || c == ',' || c == '.' || c == ':' || c == '/' || c == '-'; };
+    const char *p = begin, *const last = begin + std::min<std::ptrdiff_t>(end - begin, kLongestFigures);
+    while (p < last && goes_on(*p)) ++p;
+    if (p < last && begins_word(p + (*p == '\'' && p + 1 < end))) return begin;
+    while (!is_digit(p[-1])) --p;
+    return p < end && *p == '%' ? p + 1 : p;
+}
+
+// The sign of a currency that a text ends with, or nothing.
+inline std::string_view currency_before(std::string_view text) {
+    for (const std::string_view sign : {"$", "\xE2\x82\xAC", "\xC2\xA3"})  // dollar, euro, pound
+        if (text.ends_with(sign)) return sign;
+    return {};
+}
 
 // The zone at the end of a date, as in "+0200" or "-0700 (PDT)"; empty where there is none.
 inline std::string_view zone_of(std::string_view date) {
