@@ -18,8 +18,7 @@ namespace tb {
 // is a letter or digit and what follows of letters, digits, marks, _ $ ' ’ . and -, up to the last that is not one of
 // the last four; a % may end it (don't, e-mail, 3.5, 100%). Runs of $ and of ! are words, too. Scripts without blanks are
 // runs of two to four characters. Of a word of more than so many characters, or so many letters, only how long it is is
-// kept. Of a number in a text how it is written is kept ($99.99): its value seldom recurs, and a table of numbers would be
-// all clues.
+// kept.
 class TokenBag {
   public:
     static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24, kLongestNumber = 12;
@@ -72,11 +71,16 @@ class TokenBag {
         form_.each_token([&](std::string_view token) { add(token); });
     }
 
-    // A text: where its links lead, and its words.
+    // A text: where its links lead, how its numbers are written ($9.99), and its words.
     void add_text(std::string_view text) {
         each_link(text, [&](std::string_view scheme, std::string_view rest) {
             if (!scheme.empty()) add("link", scheme);
             add_domains("link", link_parts(rest).host);
+        });
+        each_number(text, [&](std::string_view currency, std::string_view number) {
+            token_.assign("number:").append(currency);
+            for (const char c : number.substr(0, kLongestNumber)) token_ += is_digit(c) ? '9' : c;
+            keep(token_.size());
         });
         add_words("", text);
     }
@@ -103,14 +107,6 @@ class TokenBag {
             letters = good = good_letters = 0;
         };
         while (p < end) {
-            if (tag.empty() && !letters && is_digit(*p)) {
-                if (const char* after = number_end(p, end, [&](const char* at) { return begins_word(at, end); }); after > p) {
-                    if (!edges_.empty()) finish();
-                    add_number(currency_before({text.data(), static_cast<std::size_t>(p - text.data())}), {p, static_cast<std::size_t>(after - p)});
-                    p = after;
-                    continue;
-                }
-            }
             if (const char* run = letters_from(p, end); run > p) {  // most of most texts
                 if (!edges_.empty()) finish();
                 const std::size_t first = token_.size();
@@ -220,14 +216,6 @@ class TokenBag {
         keep_part(last - 1, host_.size());
     }
 
-    // How a number is written: each digit as 9.
-    void add_number(std::string_view currency, std::string_view number) {
-        token_.assign(currency);
-        for (const char c : number.substr(0, kLongestNumber)) token_ += is_digit(c) ? '9' : c;
-        keep(token_.size());
-        token_.clear();
-    }
-
     // Whether a word is the host of a link, and evidence already.
     bool is_link(std::size_t length) {
         if (token_.find('.') >= length) return false;
@@ -273,12 +261,6 @@ class TokenBag {
     static const char* letters_from(const char* p, const char* end) {
         while (p < end && kAscii[static_cast<std::uint8_t>(*p)] == Class::letter) ++p;
         return p;
-    }
-
-    static bool begins_word(const char* p, const char* end) {
-        if (p >= end) return false;
-        const Class kind = class_of(decoded(p, end));
-        return kind == Class::letter || kind == Class::underscore;
     }
 
     static Class class_of(std::uint32_t c) {

@@ -14,7 +14,6 @@
 namespace tb {
 
 constexpr std::size_t kLongestLabel = 63, kMostLabels = 20, kLongestUser = 64, kLongestLink = 300, kLongestHost = 255;
-constexpr std::ptrdiff_t kLongestFigures = 40;
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -229,23 +228,28 @@ inline LinkParts link_parts(std::string_view link) {
 
 // ---------------------------------------------------------------------------------------------- codes
 
-// Where a number that begins here ends: digits with , . : / or - between them, and a %; where it begins if a word
-// begins there (3d, 4-wheel). What is longer is several: a text of digits and commas is passed over once.
-template <class IsWord>
-const char* number_end(const char* begin, const char* end, IsWord&& begins_word) {
-    const auto goes_on = [](char c) { return is_digit(c) || c == ',' || c == '.' || c == ':' || c == '/' || c == '-'; };
-    const char *p = begin, *const last = begin + std::min<std::ptrdiff_t>(end - begin, kLongestFigures);
-    while (p < last && goes_on(*p)) ++p;
-    if (p < last && begins_word(p + (*p == '\'' && p + 1 < end))) return begin;
-    while (!is_digit(p[-1])) --p;
-    return p < end && *p == '%' ? p + 1 : p;
-}
-
 // The sign of a currency that a text ends with, or nothing.
 inline std::string_view currency_before(std::string_view text) {
     for (const std::string_view sign : {"$", "\xE2\x82\xAC", "\xC2\xA3"})  // dollar, euro, pound
         if (text.ends_with(sign)) return sign;
     return {};
+}
+
+// Calls found(currency, number) for the numbers in a text, those in words, too: digits with , . : / or - between them,
+// and a %. A digit by itself is none.
+template <class Found>
+void each_number(std::string_view text, Found&& found) {
+    const auto goes_on = [](char c) { return is_digit(c) || c == ',' || c == '.' || c == ':' || c == '/' || c == '-'; };
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (!is_digit(text[at])) continue;
+        const std::size_t first = at;
+        while (at < text.size() && goes_on(text[at])) ++at;
+        std::size_t end = at;
+        while (!is_digit(text[end - 1])) --end;
+        end += end < text.size() && text[end] == '%';
+        const std::string_view currency = currency_before(text.substr(0, first)), number = text.substr(first, end - first);
+        if (number.size() + currency.size() > 1) found(currency, number);
+    }
 }
 
 // The zone at the end of a date, as in "+0200" or "-0700 (PDT)"; empty where there is none.
