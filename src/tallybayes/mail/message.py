@@ -79,7 +79,8 @@ def tokens(raw: bytes) -> list[str]:
     >>> tokens(b"Subject: Free offer!\\nFrom: Ann <ann@mail.example.com>\\n\\nBuy now: http://shop.example.net/x")
     ['header:subject', 'subject:free', 'subject:offer', 'subject:!', 'header:from', 'from:ann@mail.example.com',
      'from:mail.example.com', 'from:example.com', 'from:.com', 'from:ann', 'type:text/plain', 'link:http',
-     'link:shop.example.net', 'link:example.net', 'link:.net', 'buy', 'now', 'http', 'shop.example.net', 'x']
+     'link:shop.example.net', 'link:example.net', 'link:.net', 'buy', 'now', 'http', 'x', 'parts:text/plain',
+     'text:capitals-0', 'text:exclamations-0', 'text:not-quoted']
     """
     return document(raw).split("\n")
 
