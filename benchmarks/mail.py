@@ -4,8 +4,8 @@
 
 ``trials`` are ten: random 70/30, both ways of random halves, halves by date, and halves of each class by date; of full
 messages, and of bodies with no header but their type and encoding; those by date once more with filters that learn by
-their own verdicts as mail arrives (``bogofilter -u``, ``--autolearn``). Nothing of a trial's test messages has a part in
-its cut-offs. ``delivery`` is the CPU time of one message by a command, and of a server.
+their own verdicts as mail arrives (``bogofilter -u``, ``--autolearn``). Nothing of a trial's test messages has a part
+in its cut-offs. ``delivery`` is the CPU time of one message by a command, and of a server.
 
 The SpamAssassin corpus: files sorted by path, ``RandomState(0).permutation``, the first 70 % to train with. Both
 filters are run as commands on the same four directories, with their default thresholds. The settings of ours were
