@@ -265,6 +265,11 @@ void bind_counting(nb::module_& m) {
             for (const nb::handle link : links) bag.add_link(utf8_of(link, owners));
             bag.add_text(utf8_of(text, owners));
         }, "text"_a, "links"_a)
+        .def("count_form", [](tb::TokenBag& bag, const nb::str& text, bool is_page) {
+            nb::list owners;
+            bag.count_form(utf8_of(text, owners), is_page);
+        }, "text"_a, "is_page"_a)
+        .def("add_form", &tb::TokenBag::add_form)
         .def("document", [](const tb::TokenBag& bag) {
             const std::string lines = bag.document();
             return nb::steal<nb::str>(PyUnicode_DecodeUTF8(lines.data(), static_cast<Py_ssize_t>(lines.size()), "replace"));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mail_form.hpp"
 #include "mail_scan.hpp"
 #include "normal_form.hpp"
 #include "tokens.hpp"
@@ -20,7 +21,7 @@ namespace tb {
 // kept.
 class TokenBag {
   public:
-    static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24;
+    static constexpr std::size_t kLongestWord = 24, kLongestCompound = 40, kLongestCode = 24, kLongestNumber = 12;
 
     // How the value of a header is read.
     enum class How { name, words, hosts, addresses, message_id, date };
@@ -64,11 +65,22 @@ class TokenBag {
         add_domains("link", parts.host);
     }
 
-    // A text: where its links lead, and its words.
+    // Count how a text is written, and keep that of all texts that were counted.
+    void count_form(std::string_view text, bool is_page) { form_.count(text, is_page); }
+    void add_form() {
+        form_.each_token([&](std::string_view token) { add(token); });
+    }
+
+    // A text: where its links lead, how its numbers are written ($9.99), and its words.
     void add_text(std::string_view text) {
         each_link(text, [&](std::string_view scheme, std::string_view rest) {
             if (!scheme.empty()) add("link", scheme);
             add_domains("link", link_parts(rest).host);
+        });
+        each_number(text, [&](std::string_view currency, std::string_view number) {
+            token_.assign("number:").append(currency);
+            for (const char c : number.substr(0, kLongestNumber)) token_ += is_digit(c) ? '9' : c;
+            keep(token_.size());
         });
         add_words("", text);
     }
@@ -89,7 +101,7 @@ class TokenBag {
                 token_ += "long:" + std::to_string(std::min<std::size_t>(good_letters, 990) / 10) + '0';
                 keep(token_.size());
             } else if (letters) {
-                keep(good);
+                if (prefix || !is_link(good)) keep(good);
             }
             token_.resize(prefix);
             letters = good = good_letters = 0;
@@ -149,6 +161,7 @@ class TokenBag {
 
     WordList words_;
     NormalForm normal_{true, false};
+    TextForm form_;
     std::string token_;                // the tag and the word that is being read
     std::string host_, link_, rest_;   // the host, the link and what is left of a header
     std::vector<std::size_t> edges_;   // where the characters of a run begin
@@ -201,6 +214,14 @@ class TokenBag {
         }
         for (std::size_t n = std::min<std::size_t>(5, n_labels); n > 1; --n) keep_part(labels_[n_labels - n], host_.size());
         keep_part(last - 1, host_.size());
+    }
+
+    // Whether a word is the host of a link, and evidence already.
+    bool is_link(std::size_t length) {
+        if (token_.find('.') >= length) return false;
+        link_.assign("link:").append(token_, 0, length);
+        link_.reserve(link_.size() + kRoom);
+        return words_.holds(link_);
     }
 
     // The runs of two to four characters of a script without blanks; a single character is one by itself.

@@ -228,6 +228,30 @@ inline LinkParts link_parts(std::string_view link) {
 
 // ---------------------------------------------------------------------------------------------- codes
 
+// The sign of a currency that a text ends with, or nothing.
+inline std::string_view currency_before(std::string_view text) {
+    for (const std::string_view sign : {"$", "\xE2\x82\xAC", "\xC2\xA3"})  // dollar, euro, pound
+        if (text.ends_with(sign)) return sign;
+    return {};
+}
+
+// Calls found(currency, number) for the numbers in a text, those in words, too: digits with , . : / or - between them,
+// and a %. A digit by itself is none.
+template <class Found>
+void each_number(std::string_view text, Found&& found) {
+    const auto goes_on = [](char c) { return is_digit(c) || c == ',' || c == '.' || c == ':' || c == '/' || c == '-'; };
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (!is_digit(text[at])) continue;
+        const std::size_t first = at;
+        while (at < text.size() && goes_on(text[at])) ++at;
+        std::size_t end = at;
+        while (!is_digit(text[end - 1])) --end;
+        end += end < text.size() && text[end] == '%';
+        const std::string_view currency = currency_before(text.substr(0, first)), number = text.substr(first, end - first);
+        if (number.size() + currency.size() > 1) found(currency, number);
+    }
+}
+
 // The zone at the end of a date, as in "+0200" or "-0700 (PDT)"; empty where there is none.
 inline std::string_view zone_of(std::string_view date) {
     date = stripped(date);

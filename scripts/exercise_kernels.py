@@ -767,6 +767,10 @@ def mail(rng: np.random.Generator) -> None:
             refused(bag.add_header, tag, 6, "")
             link = "".join(rng.choice([*letters, "http://", "www.", "/", "@"], size=length))
             bag.add_text(link, [link])
+            figures = "".join(rng.choice([*letters, "9", "1,0", "$", "€", "<", ">", "wrote:", "-- "], size=length))
+            bag.add_text(figures, [])
+            bag.count_form(figures, tag == "")
+        bag.add_form()
         assert isinstance(bag.document(), str)
 
 

@@ -367,3 +367,26 @@ def test_pitfall_36_every_message_that_makes_the_standard_package_raise_is_read(
                 assert len(found) > 20, member.name
                 assert any(":" not in token for token in found), member.name
     assert raised == 26
+
+
+def test_numbers_count_by_how_they_are_written():
+    found = tokens(b"Subject: 1\n\nOnly $1,299.95 or 20%, 7 of v2.4 on 2002-10-08\n")
+    numbers = [token.removeprefix("number:") for token in found if token.startswith("number:")]
+    assert numbers == ["$9,999.99", "99%", "9.9", "9999-99-99"]
+    assert {"299.95", "20%", "7"} <= set(found)
+
+
+def test_the_form_of_a_text_is_evidence():
+    found = tokens(b"Subject: a\n\nBUY NOW WHATEVER IT COSTS!!!\n")
+    assert {"text:capitals-9", "text:exclamations-2", "text:not-quoted", "parts:text/plain"} <= set(found)
+    found = tokens(b"Subject: a\n\nAnn wrote:\n> one\n> two\nyes, I think that is right\n-- \nBob\n")
+    assert {"text:exclamations-0", "text:quoted-1", "text:reply", "text:signature"} <= set(found)
+    page = b"Subject: a\nContent-Type: text/html\n\n<P CLASS=LOUD!>all of this is written in small letters</P>"
+    assert {"text:capitals-0", "text:exclamations-0"} <= set(tokens(page))
+
+
+def test_a_host_that_is_a_link_counts_once():
+    found = tokens(b"Subject: a\n\nsee http://shop.example.net/x and node.js\n")
+    assert "link:shop.example.net" in found
+    assert "shop.example.net" not in found
+    assert "node.js" in found

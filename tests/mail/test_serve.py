@@ -113,9 +113,9 @@ def test_thresholds_of_the_client_count(path: Path, server: serve.Server) -> Non
 
 def test_a_changed_database_is_read_again(path: Path, server: serve.Server) -> None:
     raw = b"Subject: aardvark\n\nabracadabra\n"
-    assert (answer(path, raw) or {})["known"] < 4
+    before = (answer(path, raw) or {})["known"]
     ledger.change(path, lambda book: book.learn([ledger.Item(identify(raw), document(raw), 1)]))
-    assert (answer(path, raw) or {})["known"] >= 4
+    assert (answer(path, raw) or {})["known"] > before
     path.unlink()
     assert answer(path, raw) is None  # the client does the work, and gives the error
     assert answer(path, raw) is None

@@ -34,6 +34,7 @@ MOST_TEXT = 1 << 18  # characters that are read, in all parts together
 MOST_HEADERS = 200
 LONGEST_NAME = 60  # characters of a header's name
 LONGEST_HEADER = 2000  # characters
+LONGEST_LIST = 80  # characters of the types of all parts
 LONGEST_CODE = 24  # characters of a charset, an encoding or a message's number that count
 
 PAGE = re.compile(r"\s{0,100}<(?:!doctype|html)\b", re.IGNORECASE)
@@ -78,7 +79,8 @@ def tokens(raw: bytes) -> list[str]:
     >>> tokens(b"Subject: Free offer!\\nFrom: Ann <ann@mail.example.com>\\n\\nBuy now: http://shop.example.net/x")
     ['header:subject', 'subject:free', 'subject:offer', 'subject:!', 'header:from', 'from:ann@mail.example.com',
      'from:mail.example.com', 'from:example.com', 'from:.com', 'from:ann', 'type:text/plain', 'link:http',
-     'link:shop.example.net', 'link:example.net', 'link:.net', 'buy', 'now', 'http', 'shop.example.net', 'x']
+     'link:shop.example.net', 'link:example.net', 'link:.net', 'buy', 'now', 'http', 'x', 'parts:text/plain',
+     'text:capitals-0', 'text:exclamations-0', 'text:not-quoted']
     """
     return document(raw).split("\n")
 
@@ -114,13 +116,17 @@ def _document(raw: bytes) -> str:
     for name, value in islice(headers, MOST_HEADERS):
         if read_as := _read_as(name[:LONGEST_NAME]):
             bag.add_header(*read_as, header_text(value[:LONGEST_HEADER]))
+    kinds = list[str]()
     for part in parts(message):
+        kinds.append(part.kind)
         _add_part(bag, part)
         for name, value in part.headers:  # of a message that was forwarded
             if read_as := _read_as(name[:LONGEST_NAME]):
                 bag.add_header(*read_as, header_text(value[:LONGEST_HEADER]))
         if part.text:
             _add_text(bag, part)
+    bag.add([f"parts:{','.join(kinds)[:LONGEST_LIST]}"])
+    bag.add_form()
     return bag.document()
 
 
@@ -358,7 +364,9 @@ def _add_text(bag: TokenBag, part: Part) -> None:
     if BASE64.fullmatch(text) and (inside := _decoded_base64(text)):
         text = inside
         bag.add(["encoding:undeclared-base64"])
-    if part.kind == "text/html" or PAGE.match(text):
+    is_page = part.kind == "text/html" or PAGE.match(text) is not None
+    bag.count_form(text, is_page)
+    if is_page:
         page = read_html(text)
         text, links = page.text, page.links
         bag.add([f"html:{tag}" for tag in page.tags])
