@@ -48,10 +48,10 @@ def _of_text(text: str, classes: Sequence[Level]) -> Iterator[tuple[str, str, st
 
 def _of_file(name: str) -> Iterator[tuple[str, str, Any]]:
     try:
-        given = json.loads(Path(name).read_text(encoding="utf-8"))
+        given = json.loads(Path(name).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DataError(f"cannot read {name}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{name} is no JSON: {error}") from None
     if not (isinstance(given, dict) and all(isinstance(of, dict) for of in given.values())):
         raise SettingError(f'{name} must say {{"true class": {{"predicted class": cost}}}}')

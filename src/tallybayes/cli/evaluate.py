@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
         rows, n_rows = evaluation_rows(file, model, options, MOST_ROWS, by)
         # More rows than are held in memory, exactly as many as were learned: these are they.
         learned = True if rows.n_rows == MOST_ROWS and n_rows == model.provenance.rows else None
-        method = options.folds or options.method
+        method = options.method if options.folds is None else options.folds
         evaluation: Evaluation | Subgroups
         if by:
             label = None if options.label is None else label_of(model.schema.classes, options.label)

@@ -57,6 +57,7 @@ class Quantiles(ByValue):
         own, weight = own[weight > 0], weight[weight > 0]
         if not len(own):
             return cls(np.zeros(0), np.zeros(0), 0.0)
+        weight = weight / weight.max()  # whose squares are neither zero nor infinite
         order = np.argsort(own, kind="stable")
         share = np.minimum(np.cumsum(weight[order]) / weight.sum(), 1.0)
         places = np.arange(len(order))

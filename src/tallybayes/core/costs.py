@@ -50,13 +50,14 @@ def cost_matrix(costs: Any, classes: Sequence[Level]) -> Array:
 def cheapest(posterior: Array, costs: Array) -> NDArray[np.intp]:
     """The class (n,) whose prediction is expected to cost least, Σ_k P(k | x)·cost(k, ·); or the likelier of equals."""
     expected = posterior @ costs
-    least = expected.min(axis=1, keepdims=True)
-    tied = expected <= least + 1e-12 * np.abs(costs).max()
+    best = expected.argmin(axis=1)[:, None]
+    rounding = 1e-12 * np.take_along_axis(posterior @ np.abs(costs), best, axis=1)  # of what was summed, and no more
+    tied = expected <= np.take_along_axis(expected, best, axis=1) + rounding
     return np.asarray(np.where(tied, posterior, -1.0).argmax(axis=1), dtype=np.intp)
 
 
 def _number(cost: Any) -> float:
     try:
         return float(cost)
-    except (TypeError, ValueError):
-        raise SettingError(f"a cost must be a number, not {cost!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"a cost must be a number, not {cost!r:.40}") from None

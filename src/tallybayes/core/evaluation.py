@@ -322,7 +322,7 @@ class Evaluation(ByValue):
             "Brier score": (self.brier, ""),
         }
         if self.cost is not None:
-            with_interval["mean cost"] = (self.cost, f"{self.baseline_cost:.4f}")
+            with_interval["mean cost, cheapest predicted"] = (self.cost, f"{self.baseline_cost:.4f}")
         alone = {
             "balanced accuracy": self.balanced_accuracy,
             "macro F1": self.macro_f1,

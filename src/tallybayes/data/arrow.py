@@ -22,8 +22,9 @@ from tallybayes.core.levels import in_order, united
 from tallybayes.core.schema import Level
 from tallybayes.data.frames import Table
 from tallybayes.data.labels import encode, objects
+from tallybayes.data.listed import Listed
 from tallybayes.data.tags import from_listed
-from tallybayes.data.values import Listed, SeriesValues, Storage, Values, with_missing_code
+from tallybayes.data.values import SeriesValues, Storage, Values, with_missing_code
 from tallybayes.data.words import HoldsText
 from tallybayes.errors import DataError
 

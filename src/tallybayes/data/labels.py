@@ -167,9 +167,14 @@ def row_weights(weight: Any, n_rows: int) -> Array:
         raise DataError(f"a weight must be finite and non-negative, but it is {values[row]:g} in row {row_number(row)}")
     with np.errstate(over="ignore"):
         total = values.sum()
-    if total > MOST_WEIGHT:
-        raise DataError(f"the rows weigh {total:g}, and {MOST_WEIGHT:g} is the most that adds up; rescale the weights")
+    check_total(float(total))
     return values
+
+
+def check_total(weight: float) -> None:
+    """Refuse rows that weigh more together than a model file may hold."""
+    if weight > MOST_WEIGHT:
+        raise DataError(f"the rows weigh {weight:g}, and {MOST_WEIGHT:g} is the most that adds up; rescale the weights")
 
 
 def objects(values: Sequence[Any] | NDArray[Any], dtype: Any = object) -> NDArray[Any]:

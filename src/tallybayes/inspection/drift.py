@@ -49,6 +49,17 @@ class ColumnDrift:
     before: tuple[float, ...]  # shares of the cells
     after: tuple[float, ...]
     is_approximate: bool = False  # of a curve, not of counts
+    missing_psi: float = 0.0  # stability index of the shares of rows with a value and without
+
+    @property
+    def largest(self) -> float:
+        """The stability index of the values or of the share of missing ones, whichever is larger."""
+        return max(self.psi, self.missing_psi)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether both sides have values that can be compared."""
+        return max(self.missing) < 1.0
 
     @property
     def is_changed(self) -> bool:
@@ -86,8 +97,8 @@ class Drift:
 
     @property
     def largest(self) -> float:
-        """The largest stability index, of a column or of the class mix."""
-        return max([self.class_psi, *(column.psi for column in self.columns)], default=0.0)
+        """The largest stability index, of values, of the share of missing ones, or of the class mix."""
+        return max([self.class_psi, *(column.largest for column in self.columns)])
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -150,14 +161,13 @@ def _line(column: ColumnDrift) -> tuple[str, ...]:
         said = f"{column.evidence:.3f}{'*' if column.evidence_q < LEVEL else ''}"
     named = [f"new: {_named(column.new)}"] if column.new else []
     named += [f"gone: {_named(column.vanished)}"] if column.vanished else []
-    size = "large" if column.psi >= LARGE else "moderate" if column.psi >= MODERATE else ""
+    size = "large" if column.largest >= LARGE else "moderate" if column.largest >= MODERATE else ""
     name = f"{'~' if column.is_approximate else ''}{short(column.name, 30)}"
     star = "*" if column.q < LEVEL else ""
+    compared = (f"{column.psi:.3f}", f"{column.js:.3f}", f"{small(column.q)}{star}")
     return (
         name,
-        f"{column.psi:.3f}",
-        f"{column.js:.3f}",
-        f"{small(column.q)}{star}",
+        *(compared if column.has_values else ("–", "–", "–")),
         missing,
         said,
         size,
@@ -254,21 +264,28 @@ def _columns(pairs: Sequence[Compared], labelled: bool, old: float, new: float) 
     q, gone_q, said_q = adjusted(p), adjusted(gone), iter(adjusted(tested))
     found = []
     for place, pair in enumerate(pairs):
+        index = stability_index(*_known_and_missing(pair, old, new))
         shown = ColumnDrift(
             pair.name, pair.psi, pair.js, p[place], q[place],
             (1.0 - pair.known[0] / old, 1.0 - pair.known[1] / new), gone_q[place],
-            pair.new, pair.vanished, None, None, pair.cells, *pair.shares, pair.is_approximate,
+            pair.new, pair.vanished, None, None, pair.cells, *pair.shares, pair.is_approximate, index,
         )  # fmt: skip
         if said[place] is not None:
             shown = replace(shown, evidence=pair.evidence, evidence_q=next(said_q))
         found.append(replace(shown, missing=tuple(max(0.0, round(s, 12)) for s in shown.missing)))  # type: ignore[arg-type]
-    return tuple(sorted(found, key=lambda column: -column.psi))
+    return tuple(sorted(found, key=lambda column: -column.largest))
 
 
 def _missing_chance(pair: Compared, old: float, new: float) -> float:
-    known = np.array(pair.known)
-    gone = np.maximum(np.array([old, new]) - known, 0.0)
-    return chi_square(np.array([known[0], gone[0]]), np.array([known[1], gone[1]]))
+    return chi_square(*_known_and_missing(pair, old, new))
+
+
+def _known_and_missing(pair: Compared, old: float, new: float) -> tuple[Array, Array]:
+    """Rows with a value and without, before and after."""
+    first, last = (
+        np.array([known, max(rows - known, 0.0)]) for known, rows in zip(pair.known, (old, new), strict=True)
+    )
+    return first, last
 
 
 def _class_mix(old: Tally, new: Tally) -> tuple[dict[Level, tuple[float, float]], float, float]:

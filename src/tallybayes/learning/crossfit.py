@@ -40,7 +40,10 @@ from tallybayes.learning.weights import is_better
 
 SHRINKAGES = (0.5, 2.0, 8.0, 32.0, np.inf)  # of the matrices of the numbers together
 MANY = 20_000  # rows; of so many, what three folds hold back is hardly missed
-MANY_NUMBERS, OF_A_CLASS = 5_000, 800  # rows, and rows of each class, of numbers alone: what they say sets in slowly
+MANY_NUMBERS, OF_A_CLASS = (
+    5_000,
+    800,
+)  # rows, and rows a class, of numbers alone: what they say sets in slowly
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
 MUCH_WORK = 15_000_000  # rows × columns × classes; of many rows, a fold has little by chance

@@ -21,6 +21,7 @@ from tallybayes.core.provenance import Provenance
 from tallybayes.core.schema import Level, Schema, plural
 from tallybayes.core.settings import Settings, prior_by_class
 from tallybayes.core.tally import Tally
+from tallybayes.data.labels import check_total
 from tallybayes.data.opening import open_source
 from tallybayes.data.sources import Facts, MatrixSource, Places, Source, TableSource
 from tallybayes.data.tables import TableBatch
@@ -73,6 +74,7 @@ def learn(
     how: dict[str, Any] = {"encoding": options.encoding, "delimiter": options.delimiter, "decimal": options.decimal}
     source = open_source(source, target, weight, options.unlabelled, n_jobs=options.n_jobs, **how)
     model, unseen = _learned(source, options, before)
+    check_total(float(model.tally.class_weight.sum()))  # of all parts of a file
     model = replace(model, provenance=_provenance(source.facts, model.provenance))
     model = _judged(_ranked(model, unseen, source, options), unseen, source, options)
     if not options.stream:

@@ -38,7 +38,8 @@ def _row(column: ColumnDrift) -> tuple[str, ...]:
     evidence = "" if column.evidence is None else f"{column.evidence:.3f}"
     before, after = (f"{share:.1%}" for share in column.missing)
     name = f"{'~' if column.is_approximate else ''}{column.name}"
-    return name, changed, f"{column.psi:.3f}", f"{column.js:.3f}", small(column.q), before, after, evidence
+    compared = (f"{column.psi:.3f}", f"{column.js:.3f}", small(column.q)) if column.has_values else ("–",) * 3
+    return name, changed, *compared, before, after, evidence
 
 
 def cells(column: ColumnDrift) -> str:

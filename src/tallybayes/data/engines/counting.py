@@ -12,11 +12,12 @@ import numpy as np
 from tallybayes.core.batch import Array
 from tallybayes.core.family import Family, refusal
 from tallybayes.core.schema import Column, Level, Schema
-from tallybayes.core.summaries import MOST_WEIGHT, Counts, Moments, cell_grid
+from tallybayes.core.summaries import Counts, Moments, cell_grid
 from tallybayes.core.tally import Block, Tally
 from tallybayes.data.engines.sums import VALUE, grouped, level_sums, moments_of, ranges_of, sums_of
 from tallybayes.data.engines.survey import centres
 from tallybayes.data.engines.table import Lazy
+from tallybayes.data.labels import check_total
 from tallybayes.data.survey import Seen
 from tallybayes.data.truths import MEANING, known_level
 from tallybayes.errors import DataError, NotAvailableError
@@ -53,8 +54,7 @@ def _check_weights(lazy: Lazy, weight: str) -> None:
     if known < rows or low is None or low < 0 or high is None or not np.isfinite(high):
         worst = "missing" if known < rows else f"{low if low is not None and low < 0 else high:g}"
         raise DataError(f"a weight must be finite and non-negative, but it is {worst} in some row of {lazy.name}")
-    if high > MOST_WEIGHT:
-        raise DataError(f"a row of {lazy.name} weighs {high:g}, and {MOST_WEIGHT:g} is the most; rescale the weights")
+    check_total(high)
 
 
 @dataclass(frozen=True)
