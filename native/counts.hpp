@@ -244,7 +244,7 @@ TB_INLINE Index csr_shares(const Csr<T, I>& x, const double* weight, Index n_cla
 // registers. A zero adds nothing whatever its slope.
 template <class T, class I, bool binary, Index W>
 TB_INLINE Index add_slopes(const Csr<T, I> x, Index n_classes, double threshold, const double* slope, double* out) {
-    constexpr Index lanes = W < 2 ? 1 : 2, n = W / lanes;  // every processor has them; wider ones may cross cache lines
+    constexpr Index lanes = W < 4 ? W : 4, n = W / lanes;  // half a cache line, which those of an aligned table do not cross
     using Some = Lanes<lanes, double>;
     for (Index i = 0; i < x.n; ++i) {
         const Index first = static_cast<Index>(x.start[i]), last = static_cast<Index>(x.start[i + 1]);

@@ -389,3 +389,19 @@ def test_sparse_scores_are_those_of_a_product_for_any_number_of_classes(n_classe
     rows, slope = sparse.csr_array(x), rng.normal(size=(60, n_classes))
     found = kernels.sparse_scores(Csr(rows.data, rows.indices, rows.indptr, 60), slope, None)
     assert_allclose(found, x @ slope, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 7, 1000])
+def test_an_aligned_table_starts_with_a_cache_line(n_columns) -> None:
+    table = kernels.aligned(n_columns, 3)
+    assert table.shape == (n_columns, 3)
+    assert table.flags.c_contiguous
+    assert n_columns == 0 or table.ctypes.data % 64 == 0
+
+
+def test_sparse_scores_do_not_depend_on_where_the_table_lies() -> None:
+    rng = np.random.default_rng(0)
+    x = sparse.csr_array(rng.poisson(0.3, (40, 60)).astype(float))
+    rows, slope, table = Csr(x.data, x.indices, x.indptr, 60), rng.normal(size=(60, 21)), kernels.aligned(60, 21)
+    table[:] = slope
+    assert (kernels.sparse_scores(rows, slope, None) == kernels.sparse_scores(rows, table, None)).all()

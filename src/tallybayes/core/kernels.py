@@ -162,6 +162,14 @@ def table_leave_one_out(x: Codes, labels: Labels, count: Array, weight: Array, a
     return own
 
 
+def aligned(n_columns: int, n_classes: int) -> Array:
+    """An empty table (d, K) that starts with a cache line: `sparse_scores` then reads fewer lines for each entry."""
+    size, line = n_columns * n_classes, 8  # numbers
+    memory = np.empty(size + line - 1)
+    first = -(memory.__array_interface__["data"][0] // memory.itemsize) % line
+    return memory[first : first + size].reshape(n_columns, n_classes)
+
+
 def _cleared(n_columns: int, n_classes: int) -> Array:
     """A table of zeros. Fresh pages cost more than clearing used ones, which only small tables get."""
     if n_columns * n_classes * 8 > KEPT_BYTES:

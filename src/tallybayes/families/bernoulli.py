@@ -108,7 +108,7 @@ class Bernoulli(Family):
         n_classes, d = summary.count.shape
         alpha = per_column(self.alpha, d)[:, None]
         weight = np.broadcast_to(summary.weight.T, (d, n_classes))
-        slope, offset = np.empty((2, d, n_classes))
+        slope, offset = kernels.aligned(d, n_classes), np.empty((d, n_classes))
 
         def work(columns: slice) -> None:
             yes, no = _log_chances(summary.count.T[columns], weight[columns], alpha[columns])

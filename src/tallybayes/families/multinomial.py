@@ -264,7 +264,7 @@ def log_shares(
     total = (total.sum() - total if of_others else total) + alpha.sum()
     nothing = total <= 0.0
     log_total = np.log(np.where(nothing, 1.0, total))
-    shares = np.empty(count.shape)
+    shares = kernels.aligned(*count.shape)
 
     def work(words: slice) -> None:
         part = shares[words]
