@@ -245,7 +245,11 @@ void bind_fitting(nb::module_& m) {
             require(own >= 0 && few >= 0 && (at_ < 0 ? own == few : at_ + own * few <= rows(shape)), "shapes do not fit their cells");
         }
         require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
-        for (Index j = 0; j < n * d; ++j) require(cell.data()[j] < cells.data()[d], "a cell has no correction");
+        for (Index i = 0; i < n; ++i)
+            for (Index c = 0; c < d; ++c) {
+                const std::int32_t at_row = cell.data()[i * d + c];
+                require(at_row < 0 || (cells.data()[c] <= at_row && at_row < cells.data()[c + 1]), "a cell is not one of its column");
+            }
         return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, little, memory, most);
     }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
     m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {

@@ -116,7 +116,7 @@ class Corrections {
         double product, curvature;  // step·change, and change·change
     };
 
-    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 15) / 16 * 16; }
+    static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 7) / 8 * 8; }
 
     // The cell of each column that most rows are in; none where there is no such cell.
     void imply(const std::vector<Index>& chosen) {
@@ -221,7 +221,7 @@ class Corrections {
                 case 2: loss += rows<2, SECOND>(first, last); break;
                 case 4: loss += rows<4, SECOND>(first, last); break;
                 case 8: loss += rows<8, SECOND>(first, last); break;
-                default: loss += rows<16, SECOND, true>(first, last);
+                default: loss += rows<8, SECOND, true>(first, last);
             }
             for (std::size_t j = 0; j < sums_.size(); ++j) sums_[j] += part_[j];
             for (std::size_t k = 0; k < total_.size(); ++k) total_[k] += part_total_[k];

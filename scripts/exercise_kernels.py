@@ -658,7 +658,7 @@ def rival_words(rng: np.random.Generator) -> None:
 def corrections(rng: np.random.Generator) -> None:
     """Corrections end where no single step of a coefficient gains; cells and shapes that do not fit are refused."""
     for n, k in itertools.product((0, 1, 40), (1, 2, 3, 9, 20)):
-        cell = rng.integers(-1, 5, size=(n, 2)).astype(np.int32)
+        cell = np.column_stack((rng.integers(-1, 2, size=n), rng.choice([-1, 2, 3, 4], size=n))).astype(np.int32)
         base, labels = rng.normal(size=(n, k)), Labels.hard(rng.integers(k, size=n).astype(np.int32), rng.random(n))
         shape = rng.normal(size=(3, 2))
         shapes = fitting.Shapes(*(np.array(v) for v in ((0, 2, 5), (0, 2, 4))), shape.ravel(), np.array([-1, 0]))
@@ -682,7 +682,8 @@ def corrections(rng: np.random.Generator) -> None:
         refused(fitting.fit_corrections, cell, base, hard(n + 1, rng), shapes, penalty, at, 1e-9)
         refused(fitting.add_corrections, cell, np.zeros((5, k + 1)), base)
         if n == 40:
-            refused(fitting.fit_corrections, cell + np.int32(5), base, labels, shapes, penalty, at, 1e-9)
+            for other in (cell + np.int32(5), cell[:, ::-1].copy()):  # cells that are none, and those of another column
+                refused(fitting.fit_corrections, other, base, labels, shapes, penalty, at, 1e-9)
             refused(fitting.add_corrections, cell + np.int32(5), np.zeros((5, k)), base)
 
 

@@ -31,6 +31,12 @@ def test_a_row_of_weight_two_is_the_row_twice_and_one_of_weight_zero_is_none():
         assert abs(np.searchsorted(np.sort(own), heavy.threshold(coverage)) - 50 * (1 - coverage)) <= 1.5
 
 
+def test_the_unit_of_the_weights_does_not_matter():
+    own = np.random.default_rng(2).random(50)
+    for unit in (1e-200, 1e90):
+        assert Quantiles.of(own, np.full(50, unit), MOST_LEVELS).n == pytest.approx(50)
+
+
 def test_many_rows_are_kept_as_quantiles_that_are_never_less_careful():
     own = np.random.default_rng(2).random(200_000)
     found = Quantiles.of(own, np.ones(len(own)), MOST_LEVELS)

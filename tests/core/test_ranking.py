@@ -92,6 +92,14 @@ def test_the_decision_is_the_one_of_least_expected_cost():
     assert_array_equal(cheapest(posterior, plain), posterior.argmax(axis=1))
 
 
+def test_an_immense_cost_of_one_decision_does_not_blur_the_others():
+    few = {("a", "b"): 1, ("b", "a"): 5}
+    posterior = np.array([[0.7, 0.3, 0.0]])
+    for immense in ({("c", "a"): 1e13, ("c", "b"): 1e13}, {("a", "c"): 1e13, ("b", "c"): 1e13}):
+        costs = cost_matrix(few | immense, ["a", "b", "c"])
+        assert cheapest(posterior, costs)[0] == (posterior @ costs).argmin()
+
+
 @pytest.mark.parametrize(
     "costs",
     [{("a", "c"): 1}, {"a": 1}, {("a", "b"): "much"}, [[0, 1]], [[0, np.nan], [1, 0]], np.zeros((2, 2)), {}],

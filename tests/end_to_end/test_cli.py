@@ -26,7 +26,7 @@ from tallybayes import NaiveBayes, storage
 from tallybayes.cli import refuse_overwriting
 from tallybayes.cli.costs import costs_of
 from tallybayes.data.datasets import penguins
-from tallybayes.errors import SettingError
+from tallybayes.errors import SettingError, TallybayesError
 from tests.end_to_end.test_demo import COMMAND, process, run, terminal
 
 
@@ -333,6 +333,20 @@ def test_costs_go_with_no_threshold_of_a_class_and_no_subgroups(home: Path) -> N
 def test_labels_in_costs_may_hold_signs() -> None:
     found = costs_of("<=50K:>50K=5,a:b:<=50K=2", ("<=50K", ">50K", "a:b"))
     assert found.tolist() == [[0, 5, 0], [0, 0, 0], [2, 0, 0]]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": {"b": 1' + "0" * 400 + "}}", '{"a": {"b": "x"}}'])
+def test_files_of_costs_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    path.write_text(text)
+    with pytest.raises(TallybayesError, match=r"no JSON|must be a number"):
+        costs_of(str(path), ("a", "b"))
+    path.write_bytes(b'\xef\xbb\xbf{"a": {"b": 2}}')  # as some editors write it
+    assert costs_of(str(path), ("a", "b")).tolist() == [[0, 2], [0, 0]]
+
+
+def test_no_folds_are_refused(home: Path) -> None:
+    failed("evaluate", *at(home, "birds.tally", "birds.csv"), "--folds", "0", message="between 2 and")
 
 
 def test_evaluate_names_labels_that_were_never_learned(home: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ PRINTED = {
     "10_clusters.py": "  1: 123 Gentoo",
     "11_discriminant.py": "Two sites add up to the whole: True",
     "14_texts.py": "  P(delivery) 0.59 → 1.00 → 0.59; 'hedge' is known: False",
-    "13_weights.py": "weighted, pairs    0.8137    0.4107  0.0203",
+    "13_weights.py": "weighted, pairs    0.8137    0.4107  0.0206",
     "15_mail.py": "0 learned: Tally(1 row; ham: 1, spam: 0; 1 column)",
     "16_ledger.py": "Forgotten: 1,800 rows in 60 batches; the rest is as if they had never been: True",
     "17_flights.py": "departs: hour      category",

@@ -90,10 +90,20 @@ def test_what_changed_is_found(model):
     assert by_name["wait"].missing == pytest.approx((0.1, 0.3), abs=0.03)
     assert by_name["wait"].missing_q < 0.01
     assert "flag" not in found.changed
-    assert found.largest == max(column.psi for column in found.columns)
+    assert found.largest == max(column.largest for column in found.columns)
     assert found.classes is not None
     assert "new: e" in str(found)
     json.dumps(found.as_dict())
+
+
+def test_a_column_that_lost_its_values_is_the_largest_change(model):
+    later = rows(500, 6)
+    found = drift(model, later | {"c": [None] * 500})
+    assert found.columns[0].name == "c"
+    assert found.largest == found.columns[0].missing_psi > 1.0
+    assert not found.columns[0].has_values
+    known, gone = np.array([2000.0, 0.0]), np.array([0.0, 500.0])
+    assert found.largest == pytest.approx(stability_index(known, gone))
 
 
 def test_ranges_and_marks_are_in_words():

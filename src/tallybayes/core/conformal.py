@@ -57,13 +57,13 @@ class Quantiles(ByValue):
         own, weight = own[weight > 0], weight[weight > 0]
         if not len(own):
             return cls(np.zeros(0), np.zeros(0), 0.0)
-        weight = weight / weight.max()  # whose squares are neither zero nor infinite
         order = np.argsort(own, kind="stable")
         share = np.minimum(np.cumsum(weight[order]) / weight.sum(), 1.0)
         places = np.arange(len(order))
         if len(order) > most:  # closer at the low end, where thresholds are
             places = np.unique((len(order) * (np.arange(1, most + 1) / most) ** 2).astype(np.intp).clip(1) - 1)
-        return cls(own[order][places], share[places], float(weight.sum() ** 2 / (weight**2).sum()))
+        scaled = weight / weight.max()  # so that squares are neither all zero nor infinite
+        return cls(own[order][places], share[places], float(scaled.sum() ** 2 / (scaled**2).sum()))
 
     def threshold(self, coverage: float) -> float:
         """The probability from which a class cannot be ruled out."""
