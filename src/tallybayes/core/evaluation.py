@@ -75,8 +75,7 @@ class Evaluation(ByValue):
     Parameters
     ----------
     method : str
-        How the rows were held out: "leave-one-out", "5 folds, each learned anew without its rows" (the folds
-        of learning), "5 folds, all learning repeated without each", "test".
+        How the rows were held out: "leave-one-out", "test", or in folds: those of learning, or all repeated.
     classes : tuple
     n_rows : int
     accuracy, log_loss, brier : Interval
