@@ -345,6 +345,38 @@ def test_files_of_costs_that_are_none_are_refused(text: str, tmp_path: Path) -> 
     assert costs_of(str(path), ("a", "b")).tolist() == [[0, 2], [0, 0]]
 
 
+def test_two_costs_of_one_decision_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    path.write_text('{"a": {"b": 2, "b": 3}}')  # of which JSON takes the last
+    with pytest.raises(TallybayesError, match="name 'b' twice"):
+        costs_of(str(path), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "a.csv", "--taget", "y"],
+        ["train", "a.csv", "--target", "y", "--quite"],
+        ["mail", "train", "--hamm", "x"],
+    ],
+)
+def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(arguments: list[str]) -> None:
+    meant = {"--taget": "--target", "--quite": "--quiet", "--hamm": "--ham"}
+    asked = next(meant[word] for word in arguments if word in meant)
+    found = run(*arguments)
+    assert found.returncode in (2, 3)
+    assert f"did you mean {asked}?" in found.stderr
+
+
+def test_show_fits_a_narrow_terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallybayes.cli.screen.Screen.is_terminal", True)
+    found = run("show", str(home / "birds.tally"), COLUMNS="60", NO_COLOR="1")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", found.stdout).splitlines()
+    schema = lines[lines.index(next(line for line in lines if line.startswith("column") and "why" in line)) :]
+    assert max(map(len, schema[: schema.index("")])) <= 60
+    assert any(line.startswith("    numbers from") for line in schema)
+
+
 def test_no_folds_are_refused(home: Path) -> None:
     failed("evaluate", *at(home, "birds.tally", "birds.csv"), "--folds", "0", message="between 2 and")
 

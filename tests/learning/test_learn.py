@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from tallybayes import NaiveBayes, Settings
 from tallybayes.core.settings import EvidenceWeights
 from tallybayes.data import datasets
-from tallybayes.errors import ColumnWarning, DataError
+from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.sampling import inside
 from tallybayes.learning.weights import LEAST_ROWS
 
@@ -208,3 +208,19 @@ def test_neither_order_nor_rows_of_no_weight_nor_a_file_change_the_default_model
     same(NaiveBayes().fit(pd.concat([values, values[:50]]), [*species, *["Gentoo"] * 50], sample_weight=nothing))
     table.to_csv(tmp_path / "birds.csv", index=False)
     same(NaiveBayes().fit(tmp_path / "birds.csv", target="species"))
+
+
+@pytest.mark.parametrize("family", ["binned", "kernel"])
+@pytest.mark.parametrize("options", [{"classical": True}, {"unlabelled": "em"}], ids=str)
+def test_textbook_models_have_no_bins_to_place(family, options):
+    x = {"x": np.r_[np.nan, np.arange(29.0)]}
+    with pytest.raises(SettingError, match="the bins of column 'x' are placed where the rows are"):
+        NaiveBayes(family={"x": family}, **options).fit(x, np.arange(30) % 2)
+
+
+@pytest.mark.parametrize("n", [5, 30])
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_few_rows_and_one_class_are_read_in_bins_that_were_asked_for(n, n_classes):
+    x = {"x": np.r_[np.nan, np.arange(n - 1.0)]}
+    model = NaiveBayes(family={"x": "binned"}).fit(x, np.arange(n) % n_classes)
+    assert model.schema_.columns[0].edges is not None

@@ -48,7 +48,9 @@ def _of_text(text: str, classes: Sequence[Level]) -> Iterator[tuple[str, str, st
 
 def _of_file(name: str) -> Iterator[tuple[str, str, Any]]:
     try:
-        given = json.loads(Path(name).read_text(encoding="utf-8-sig"))
+        given = json.loads(Path(name).read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+    except SettingError as error:
+        raise SettingError(f"{name}: {error}") from None
     except OSError as error:
         raise DataError(f"cannot read {name}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
@@ -57,3 +59,12 @@ def _of_file(name: str) -> Iterator[tuple[str, str, Any]]:
         raise SettingError(f'{name} must say {{"true class": {{"predicted class": cost}}}}')
     for true, of in given.items():
         yield from ((true, predicted, cost) for predicted, cost in of.items())
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; JSON itself would take the last of two values of a name."""
+    names = [name for name, _ in pairs]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise SettingError(f"the costs name {twice!r} twice")
+    return dict(pairs)

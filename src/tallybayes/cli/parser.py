@@ -10,6 +10,7 @@ import tallybayes.cli.ledger_parser as ledger_parser
 import tallybayes.cli.mail_parser as mail_parser
 import tallybayes.cli.review_parser as review
 from tallybayes import __version__
+from tallybayes.cli.usage import Parser
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {}
 MODULES: dict[str, str] = {}  # the module that runs a command
@@ -31,7 +32,7 @@ def command(name: str, module: str, summary: str, example: str) -> Callable[...,
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """Build the parser: of all commands, or of one where only that is needed and somebody waits for it."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="tallybayes",
         description="Naive Bayes you can audit.",
         epilog="example: tallybayes demo --alpha 1; each command has a --help with an example of its own",

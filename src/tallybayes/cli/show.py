@@ -13,10 +13,12 @@ from tallybayes.cli.overview import WIDEST, print_columns, print_warnings
 from tallybayes.cli.screen import Screen, console, print_json, read_model
 from tallybayes.cli.wording import in_options
 from tallybayes.core.model import Model
+from tallybayes.core.schema import WIDEST as WIDEST_NAME
 from tallybayes.core.schema import NumberedColumns, amount, plural
 from tallybayes.inspection.overview import overview
 from tallybayes.inspection.summary import in_words, settings_of
 
+NARROW = 40  # characters beside names and kinds in which a reason can be read
 MOST = 40  # columns and classes that are listed
 
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     screen.print(f"{options.model}: {estimator or 'Model'}, {plural(size, 'byte')}", end="\n\n")
     if not model.schema.is_numbered:
         _print_overview(model, screen)
-    screen.print(in_options(_schema(model), options), end="\n\n")
+    _print_schema(model, screen, options)
     screen.print(f"{f'class ({target})' if target else 'class':20} {'rows':>14} {'prior':>8}")
     prior = np.exp(model.log_prior)
     for label, weight, p in list(zip(model.schema.classes, model.tally.class_weight, prior, strict=True))[:MOST]:
@@ -70,13 +72,26 @@ def _print_wrapped(head: str, text: str, screen: Screen) -> None:
     screen.print(head + f"\n{' ' * len(head)}".join(lines))
 
 
-def _schema(model: Model) -> str:
+def _print_schema(model: Model, screen: Screen, options: argparse.Namespace) -> None:
+    """Print what each column is; where a reason does not fit beside the name, it stands below it."""
     columns = model.schema.columns
     if isinstance(columns, NumberedColumns):
-        return f"{plural(len(columns), 'column')} of kind {columns.kind}, without names"
-    lines = str(model.schema).splitlines()[:-1]
-    more = [f"… {len(lines) - 1 - MOST} more"] if len(lines) > MOST + 1 else []
-    return "\n".join([*lines[: MOST + 1], *more])
+        screen.print(f"{plural(len(columns), 'column')} of kind {columns.kind}, without names", end="\n\n")
+        return
+    lines = in_options(model.schema.described(), options).splitlines()
+    width = screen.width if screen.is_terminal else 10_000
+    where = lines[0].index("why")
+    for line, column in zip(lines[: MOST + 1], (None, *columns), strict=False):
+        at = where if column is None else where + max(len(column.name) - WIDEST_NAME, 0)
+        head, why = line[:at], line[at:]
+        if len(line) <= width or not why.strip():
+            screen.print(line)
+        elif width - at >= NARROW:
+            _print_wrapped(head, why, screen)
+        else:
+            screen.print(head.rstrip())
+            _print_wrapped("    ", why, screen)
+    screen.print(f"… {len(lines) - 1 - MOST} more\n" if len(lines) > MOST + 1 else "")
 
 
 def _record(model: Model, size: int, target: Any, estimator: str | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tallybayes.core.importance import MOST_ROWS, importance, importance_of_scor
 from tallybayes.core.metrics import score
 from tallybayes.core.model import Model
 from tallybayes.core.provenance import Provenance
-from tallybayes.core.schema import Level, Schema, plural
+from tallybayes.core.schema import Column, Level, Schema, plural
 from tallybayes.core.settings import Settings, prior_by_class
 from tallybayes.core.tally import Tally
 from tallybayes.data.labels import check_total
@@ -28,6 +28,7 @@ from tallybayes.data.tables import TableBatch
 from tallybayes.data.vocabularies import opened
 from tallybayes.data.weighted import WeightedSource
 from tallybayes.errors import ColumnWarning, DataError, NotAvailableError, SettingError
+from tallybayes.families import family_of
 from tallybayes.learning.constraints import check_constraints
 from tallybayes.learning.folds import N_FOLDS, Unseen, dealt, leave_one_out_of, method_of, refitted_folds
 from tallybayes.learning.options import Options
@@ -93,17 +94,20 @@ def _learned(source: Source, options: Options, before: Model | None = None) -> t
     options = replace(options, prior=prior_by_class(options.prior, schema.classes))
     factors = _class_factors(source, schema, options)
     source = WeightedSource(source, factors) if factors else source
+    in_bins = [] if options.matrix is not None else _without_edges(schema, options)
     settings, places = _start(schema, options)
     if isinstance(options.prior, Mapping) and not options.stream:  # whose other classes may be in batches to come
         settings.log_prior(schema, np.ones(len(schema.classes)))  # a bad prior is an error before any row is counted
     textbook = _is_textbook(schema, source.facts, options)
+    plain = _placing_bins(in_bins[0], options) if in_bins and textbook else None
+    textbook = textbook and plain is None
     if textbook:
         model = _textbook(source, schema, settings, places, options)
         if options.unlabelled == "em":
             rows = source.all_rows(model.schema, model.tally.places)
             model = with_unlabelled(model, rows, options, before)
     else:
-        model, unseen = _refined(source, schema, settings, places, options)
+        model, unseen = _refined(source, schema, settings, places, plain or options)
     model = replace(model, provenance=replace(model.provenance, class_weight=factors)) if factors else model
     if textbook and not model.provenance.chosen:
         return model, None
@@ -168,6 +172,23 @@ def _is_textbook(schema: Schema, facts: Facts, options: Options) -> bool:
             stacklevel=4,
         )
     return few
+
+
+def _without_edges(schema: Schema, options: Options) -> list[Column]:
+    """The columns that are to be read in bins, of which nobody knows yet where they begin."""
+    places = options.overrides.places(schema)
+    at = [p for name, columns in places.items() if family_of(name).in_bins for p in columns]
+    return [schema.columns[p] for p in at if schema.columns[p].edges is None]
+
+
+def _placing_bins(column: Column, options: Options) -> Options:
+    """The options of rows that are too few for more than families and bins."""
+    if options.is_textbook:
+        raise SettingError(
+            f"the bins of column {column.name!r} are placed where the rows are, which the textbook model does not do: "
+            "leave out classical, unlabelled='em' and partial_fit; weights=None and max_pairs=0 keep it plain"
+        )
+    return replace(options, weights=None, pairs=(), max_pairs=0)
 
 
 def _is_given(schema: Schema, options: Options) -> bool:
