@@ -120,3 +120,12 @@ def test_an_unknown_label_is_named_with_the_nearest_known_one():
 def test_a_label_like_no_other_gets_no_hint():
     with pytest.raises(DataError, match=r"\[7\].*row 1\)$"):
         encode_labels(np.array([7]), np.array([1, 2]))
+
+
+@pytest.mark.parametrize(
+    "order", [[1, True, 2.0, "a", 2, None], [True, 1, 2, None, "a", 2.0], [None, True, 2.0, 2, 1, "a"]]
+)
+def test_equal_values_of_several_types_have_one_name_whichever_comes_first(order):
+    values = np.array(order, dtype=object)
+    for levels in (distinct(values), factorise(values)[0]):
+        assert [(type(level), level) for level in levels] == [(int, 1), (int, 2), (str, "a")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +28,8 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
         seen = np.bincount(_shifted(values, offset))
         return (np.flatnonzero(seen) + offset).astype(values.dtype)
     if values.dtype.kind in "OUST":
-        return objects(in_order(v for v in set(values.tolist()) if not is_missing(v)), values.dtype)
+        listed = values.tolist()
+        return objects(in_order(v for v in _named(set(listed), listed) if not is_missing(v)), values.dtype)
     found = np.unique(values)
     return found[~np.isnan(found)] if found.dtype.kind == "f" else found
 
@@ -42,7 +43,7 @@ def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     offset = _offset(values)
     if offset is None and values.dtype.kind in "OUT":
         listed = values.tolist()
-        found = in_order(value for value in dict.fromkeys(listed) if not is_missing(value))
+        found = in_order(value for value in _named(dict.fromkeys(listed), listed) if not is_missing(value))
         return objects(found, values.dtype), _looked_up(listed, {value: p for p, value in enumerate(found)})
     if offset is None:
         levels = distinct(values)
@@ -54,6 +55,19 @@ def factorise(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     code = np.zeros(len(seen), dtype=np.int32)
     code[present] = np.arange(len(present))
     return (present + offset).astype(values.dtype), code[shifted]
+
+
+def _named(found: Iterable[Any], listed: list[Any]) -> Iterable[Any]:
+    """The different values; of those that are equal a whole number rather than another, whichever came first."""
+    found = list(found)
+    if not any(isinstance(value, (bool, int, float)) for value in found) or len(set(map(type, listed))) == 1:
+        return found
+    rank = {int: 0, float: 1, bool: 2}
+    every = sorted({(type(value), value) for value in listed}, key=lambda one: rank.get(one[0], 3))
+    best: dict[Any, Any] = {}
+    for _, value in every:
+        best.setdefault(value, value)
+    return [best[value] for value in found]
 
 
 def _shared_objects(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
