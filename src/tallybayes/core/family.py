@@ -148,7 +148,8 @@ class Family(Protocol):
         for j, place in enumerate(places):
             family, part, column = for_columns(self, [j]), summary.select(np.array([j])), columns_of(x, [j])
             scores = family.leave_one_out(part, family.estimate(part), column, labels)
-            out[:, :, place] = scores - scores[rows, labels.codes][:, None]
+            with np.errstate(invalid="ignore"):  # impossible in all classes is no number, and so no evidence to weigh
+                out[:, :, place] = scores - scores[rows, labels.codes][:, None]
 
     def by_itself(self) -> Family:
         """The family such that no column's parameters depend on the other columns of the block."""

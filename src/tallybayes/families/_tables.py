@@ -54,8 +54,9 @@ class Tables:
         return self.table[self.start[column] : self.start[column + 1] - 1].T
 
     def weighted(self, weights: Array) -> Self:
-        """The same, each column's logs times its weight (d,)."""
-        return replace(self, table=self.table * np.repeat(weights, np.diff(self.start))[:, None])
+        """The same, each column's logs times its weight (d,); without weight nothing is impossible."""
+        each = np.repeat(weights, np.diff(self.start))[:, None]
+        return replace(self, table=np.multiply(self.table, each, out=np.zeros_like(self.table), where=each != 0))
 
     def plus(self, offsets: Array) -> Self:
         """The same, with offsets of the shape of the table added."""
