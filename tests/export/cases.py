@@ -80,6 +80,7 @@ def mixed_table(n, seed, new_values=False, n_classes=3):
         table["town"] = ["Nowhere" if new else v for new, v in zip(rng.random(n) < 0.1, table["town"], strict=True)]
         table["code"] = [99 if new else v for new, v in zip(rng.random(n) < 0.1, table["code"], strict=True)]
         table["height"][0] = 60.0  # far out
+        table["wait"][1:3] = table["in come"][1:3] = [-0.5, 0.0]  # which some distributions do not have
     return table, [("low", "mid", "it's high")[k] for k in y]
 
 
@@ -97,7 +98,10 @@ def mixed(n_classes=3, drop=(), **params):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = NaiveBayes(kind=kind, family=family or None, drop=list(drop), **params).fit(table, y)
-    return Case(estimator, mixed_table(200, 8, new_values=True, n_classes=n_classes)[0])
+    rows = mixed_table(200, 8, new_values=True, n_classes=n_classes)[0]
+    if "multinomial" in family.values():
+        rows["wait"] = [abs(wait) for wait in rows["wait"]]  # a count
+    return Case(estimator, rows)
 
 
 @functools.lru_cache

@@ -89,7 +89,7 @@ def times(slope, x):
 
 def line(term, row):
     value = value_of(row, term["column"])
-    if value is None:
+    if value is None or (term["least"] is not None and value < term["least"]):
         return NOTHING
     return [o + times(s, value) for s, o in zip(numbers(term["slope"]), numbers(term["offset"]), strict=True)]
 

@@ -89,11 +89,15 @@ class Spike:
 
 @dataclass(frozen=True)
 class Line:
-    """``offset + slope · x`` for x ≥ 0; a missing value adds nothing. A slope of −inf times a zero is zero."""
+    """``offset + slope · x``; a missing value adds nothing, nor does a number below ``least``.
+
+    A slope of −inf times a zero is zero.
+    """
 
     column: str
     slope: Array  # (K,)
     offset: Array  # (K,)
+    least: float | None = None
 
 
 # A number x, constants (K,), or an operation on expressions: ("add", a, b, …), ("mul", a, b, …) or ("log", a).

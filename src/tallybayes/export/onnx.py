@@ -195,6 +195,8 @@ class Graph:
 
     def add_line(self, term: Line) -> str:
         x = self.numbers[term.column]
+        if term.least is not None:  # what is too small is missing
+            x = self.where(self.op("Less", x, self.constant([[term.least]])), self.constant([[np.nan]]), x)
         sloped = self.products(x, term.slope[None])
         return self.unless_missing(x, self.op("Add", sloped, self.constant(term.offset[None])))
 

@@ -188,7 +188,7 @@ class Lines:
     def line(self, term: Line) -> Iterator[str]:
         parts = zip(term.slope, term.offset, strict=True)
         yield f"x = value({term.column!a})"
-        yield IF_SOME
+        yield IF_SOME if term.least is None else f"if x is not None and x >= {_text(term.least)}:"
         yield "    " + ADD.format(f"({', '.join(f'{_text(o)} + ({_text(s)} * x if x else 0.0)' for s, o in parts)})")
 
     def formula(self, term: Formula) -> Iterator[str]:

@@ -143,6 +143,8 @@ class Query:
 
     def _line(self, term: Line) -> Iterator[str]:
         number, x = self.dialect.number, self._x(term.column)
+        if term.least is not None:
+            x = self._place(f"CASE WHEN {x} >= {number(term.least)} THEN {x} END")
         parts = zip(term.slope, term.offset, strict=True)
         return self._or_nothing(f"{number(offset)} + {self._product(slope, x)}" for slope, offset in parts)
 

@@ -121,6 +121,7 @@ class Linear:
     veto: Slopes | None = None
 
     takes_missing: ClassVar[bool] = True
+    least: ClassVar[float | None] = None  # a smaller number is no evidence
 
     def log_prob(self, x: NDArray[Any] | Csr, threshold: float | None = None) -> Array:
         """Log probability (n, K)."""
@@ -159,7 +160,7 @@ class Linear:
         """What each column adds to the scores."""
         for j, column in enumerate(columns):
             slope, offset = self.exported(slice(j, j + 1))
-            yield j, Line(column.name, slope[0], offset[0])
+            yield j, Line(column.name, slope[0], offset[0], self.least)
 
     def bag(self, columns: Sequence[Column], length: float | None = None) -> Bag:
         """What the columns of one document add to the scores."""

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.core import column_kernels, kernels
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Csr, Labels
 from tallybayes.core.family import Counting, left_of, per_column, refuse_below_least
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import Line
 from tallybayes.families._compiled import Compiled
-from tallybayes.families._linear import Linear, Slopes
+from tallybayes.families._linear import Dense, Linear, Slopes, Sparse
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Means(Linear):
     """Slopes of x, and the means (K, d) they come from; one where every number is zero."""
 
     mean: Array = None  # type: ignore[assignment]
+
+    least: ClassVar[float | None] = 0.0
+
+    def _events(self, x: NDArray[Any] | Csr, threshold: float | None) -> Dense | Sparse:
+        return super()._events(x if isinstance(x, Csr) else _held(x), threshold)
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Exponential(Compiled):
         return params.contributions(x)
 
     def variances(self, summary: Counts, params: Means, x: NDArray[Any], weights: Array) -> Array:
-        values = np.asarray(x, dtype=np.float64)[:, None, :]
+        values = np.asarray(_held(x), dtype=np.float64)[:, None, :]
         rows = np.maximum(summary.weight + per_column(self.alpha, params.mean.shape[1]), 1.0)
         return np.where(np.isnan(values), 0.0, (values / params.mean - 1.0) ** 2 / rows * np.square(weights))
 
@@ -106,6 +111,12 @@ class Exponential(Compiled):
 
     def terms(self, params: Means, columns: Sequence[Column]) -> Iterator[tuple[int, Line]]:
         return params.lines(columns)
+
+
+def _held(x: NDArray[Any]) -> NDArray[Any]:
+    """The numbers that are waiting times or amounts; one below zero is no evidence."""
+    below = x < 0
+    return np.where(below, np.nan, x) if below.any() else x
 
 
 def _means(count: Array, weight: Array, pooled: tuple[Array, Array], alpha: Array) -> Array:

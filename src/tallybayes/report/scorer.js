@@ -299,7 +299,10 @@ const tallybayes = (() => {
     },
     line(term) {
       const [slope, offset] = [numbers(term.slope), numbers(term.offset)];
-      return (row) => (isMissing(row[term.column]) ? null : offset.map((o, k) => o + times(slope[k], row[term.column])));
+      return (row) => {
+        const value = row[term.column];
+        return isMissing(value) || value < (term.least ?? -Infinity) ? null : offset.map((o, k) => o + times(slope[k], value));
+      };
     },
     formula(term) {
       const evaluate = expression(term.expression);
