@@ -12,7 +12,7 @@ import pytest
 
 from tallybayes import MultinomialNB, NaiveBayes, report
 from tallybayes.data import datasets
-from tallybayes.errors import SettingError, UnlearnError
+from tallybayes.errors import NotAvailableError, SettingError, UnlearnError
 from tests.export.cases import CASES
 
 
@@ -174,3 +174,13 @@ def test_at_half_the_threshold_table_is_the_confusion_table() -> None:
     found, _ = made(NaiveBayes().fit({"x": x}, y), {"x": x}, y)
     (known,) = json.loads(re.search(r'id="decisions">(.*?)</script>', found.html(), re.S)[1])
     assert [known["negative"][100], known["positive"][100]] == found.evaluation.confusion[:, 1].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:no column is evidence")
+def test_a_model_without_evidence_has_a_report_and_nothing_to_draw(tmp_path):
+    table, labels = {"ticket": [f"u{i}" for i in range(30)]}, np.arange(30) % 2
+    model = NaiveBayes().fit(table, labels)
+    model.report(tmp_path / "without.html")
+    model.report(tmp_path / "with.html", table, labels)
+    with pytest.raises(NotAvailableError, match="nothing to draw but labels"):
+        model.sample(3)

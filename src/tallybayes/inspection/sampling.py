@@ -21,6 +21,8 @@ def sampled(
 
     Values are ``missing``, if that is wanted, as often as they were in training.
     """
+    if not model.generative.tally.blocks:
+        raise NotAvailableError("no column of the model is evidence, so there is nothing to draw but labels")
     drawn, codes = model.sample(n, rng)
     columns: dict[str, NDArray[Any]] = {}
     for name, block in model.generative.tally.blocks.items():
