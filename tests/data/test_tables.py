@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from numpy.testing import assert_allclose
 
+from tallybayes import NaiveBayes
 from tallybayes.core.batch import MISSING, Codes, Labels
 from tallybayes.core.schema import Column, Schema
 from tallybayes.data.frames import profile, read_table, table_like
@@ -170,3 +173,19 @@ def test_no_columns_become_an_empty_frame(make: Any) -> None:
 def test_what_is_no_table(data: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):
         read_table(data)
+
+
+def test_enumerations_of_numbers_are_read_as_numbers_where_numbers_were_learned() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 40, 80), np.arange(80) % 2
+    model = NaiveBayes().fit({"x": x}, y)
+    expected = model.predict_proba({"x": x})
+    frame = pd.DataFrame({"x": pd.Categorical(x)})
+    encoded = pa.table({"x": pa.array(x).dictionary_encode()})
+    for table in (frame, encoded):
+        assert_allclose(model.predict_proba(table), expected)
+    assert NaiveBayes().fit(encoded, y).schema_.columns[0].kind == "numeric"  # an encoding says nothing of the kind
+    frame.loc[3, "x"] = np.nan
+    assert_allclose(model.predict_proba(frame)[3], model.predict_proba({"x": [np.nan]})[0])
+    with pytest.raises(DataError, match="was learned as numbers, but holds text: 'a'"):
+        model.predict_proba(pd.DataFrame({"x": pd.Categorical(["a", "b"])}))

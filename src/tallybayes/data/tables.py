@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -251,10 +252,21 @@ class TableBatch:
         values = self.table.columns[name]
         if values.storage in ("number", "integer", "boolean", "empty"):
             return values.numbers(first, last)
+        if (numbers := _enumerated_numbers(values, first, last)) is not None:
+            return numbers
         raise DataError(
             f"column {name!r} was learned as numbers, but holds {values.storage}: {_example(values)}; convert "
             f"it, or learn it with kind={{{name!r}: 'category'}}"
         )
+
+
+def _enumerated_numbers(values: Values, first: int, last: int) -> NDArray[Any] | None:
+    """The numbers of an enumeration (a category of pandas, a dictionary of Arrow) that holds nothing else."""
+    listed = values.listed
+    if listed is None or not all(value is None or isinstance(value, Real) for value in listed.values):
+        return None
+    known = [np.nan if value is None else value for value in (*listed.values, None)]  # the last for a missing place
+    return np.array(known, dtype=np.float64)[listed.places[first:last]]
 
 
 Range = tuple[float, float]

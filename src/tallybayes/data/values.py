@@ -146,6 +146,7 @@ class SeriesValues(HoldsText):
     """A column of a pandas, Polars or PyArrow frame."""
 
     def __init__(self, series: nw.Series[Any]) -> None:
+        series = _decoded(series)
         dtype = series.dtype
         self.are_lists = False
         if (
@@ -316,6 +317,15 @@ def _in_arrow(series: Any) -> bool:
     """Whether a pandas series keeps its text in Arrow, and can lend it: pandas needs PyArrow for that."""
     lends = hasattr(series.array, "__arrow_array__") and hasattr(series, "__arrow_c_stream__")
     return lends and find_spec("pyarrow") is not None
+
+
+def _decoded(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A dictionary of Arrow that is no text, as what it encodes."""
+    if not (isinstance(series.dtype, nw.Categorical) and series.implementation.is_pyarrow()):
+        return series
+    native: Any = series.to_native()
+    kind = str(native.type.value_type)
+    return series if "string" in kind else nw.from_native(native.cast(native.type.value_type), series_only=True)
 
 
 def _declared_levels(series: nw.Series[Any]) -> tuple[Level, ...] | None:
