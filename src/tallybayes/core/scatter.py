@@ -130,9 +130,12 @@ class Scatter(ByValue):
 
     def columns(self) -> Moments:
         """The moments (K, d) of the columns alone."""
-        shape = self.product.shape
-        weight, mean = (_diagonal(np.broadcast_to(field, shape)) for field in (self.weight, self.mean))
-        return Moments(weight, mean, np.maximum(_diagonal(self.product), 0.0), self.rounding)
+        squares = np.maximum(_diagonal(self.product), 0.0)
+        weight, mean = (
+            field[:, :, 0] + np.zeros_like(squares) if field.shape[2] == 1 else _diagonal(field)
+            for field in (self.weight, self.mean)
+        )
+        return Moments(weight, mean, squares, self.rounding)
 
     def covariance(self) -> Array:
         """Σ w (x − mean)(x − mean)ᵀ / Σ w of each class, shape (K, d, d); zero where two columns never met."""
@@ -157,7 +160,8 @@ def _squared(delta: Array) -> Array:
 
 
 def _diagonal(table: Array) -> Array:
-    return np.array(np.einsum("kii->ki", table))
+    n_classes, d, _ = table.shape
+    return np.ascontiguousarray(table).reshape(n_classes, -1)[:, :: d + 1].copy()
 
 
 def scatter_of(x: Array, weight: Array) -> Scatter:

@@ -217,12 +217,12 @@ class Column:
         if not self.lasting:
             return self
         if self.levels is None:
-            return replace(self, reason=self.lasting)
+            return self if self.reason == self.lasting else self.changed(reason=self.lasting)
         if self.tokens is not None:
-            return replace(self, reason=f"{self.lasting}, {words(self)}")
+            return self.changed(reason=f"{self.lasting}, {words(self)}")
         named = [level for level in self.levels if level is not None]
         missing = "; missing is a level" if len(named) < len(self.levels) else ""
-        return replace(self, reason=f"{self.lasting}, {plural(len(named), 'level')}{missing}")
+        return self.changed(reason=f"{self.lasting}, {plural(len(named), 'level')}{missing}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ class Schema:
         """Return the schema with reasons that hold for other rows, too."""
         if isinstance(self.columns, NumberedColumns):
             return self
-        return replace(self, columns=tuple(column.restated() for column in self.columns))
+        return Schema(tuple(column.restated() for column in self.columns), self.classes, self.declared)
 
     def check(self) -> None:
         """Refuse a schema that names a class or a level twice, or whose columns contradict themselves."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar
 
@@ -27,10 +26,9 @@ from tallybayes.core.schema import Column, Kind, plural
 from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
 from tallybayes.errors import NotAvailableError, SchemaError, SettingError
+from tallybayes.families._students import SLICE, Shrunk, Students, log_norm_of, rows_at_once, together_beyond
 
 RIDGE = 1e-3  # variance that the matrix within all classes has in every direction besides its own
-SLICE = 1 << 16  # numbers worked on at a time, so that they stay in the cache
-GROUP = 16  # factors that are multiplied before the logarithm of their product is taken: no product overflows
 CLEAR = 1e-3  # share of a determinant that must stay without a row; below it the matrix is factorised anew
 
 
@@ -60,41 +58,6 @@ def standardised(x: Array, weight: Array | None = None) -> tuple[tuple[float, ..
     weight = np.ones(len(x)) if weight is None else weight
     found = [column_kernels.units_of(column, weight) for column in x.T]
     return tuple(mean for mean, _ in found), tuple(deviation for _, deviation in found)
-
-
-@dataclass(frozen=True)
-class Students:
-    """Parameters of a block of numbers: a centre and a matrix per class, in standard units."""
-
-    mean: Array  # (K, d)
-    matrix: Array  # (K, d, d)
-    power: float = 1.0  # weight of the evidence
-
-    def weighted(self, weights: Array) -> Students:
-        """The same with a weight (1,) on the evidence."""
-        return replace(self, power=self.power * float(weights[0]))
-
-    @cached_property
-    def axes(self) -> Array:
-        """What turns deviations into independent ones of spread one, shape (K, d, d): the last axis is the column."""
-        return np.tril(np.linalg.inv(np.linalg.cholesky(self.matrix)))
-
-    @cached_property
-    def precision(self) -> Array:
-        """One over the squared scale (K, d) of each number alone."""
-        return np.asarray(1.0 / np.einsum("kii->ki", self.matrix))
-
-    @cached_property
-    def log_norm(self) -> Array:
-        """Log (K,) of the norm of the numbers together over the product of those of each alone."""
-        alone, together = np.log(self.precision).sum(axis=1), np.linalg.slogdet(self.matrix)[1]
-        return np.asarray(_log_norm(self.mean.shape[1]) - 0.5 * (alone + together))
-
-
-def _log_norm(d: int) -> float:
-    """The part of the log of the norms that has no matrix in it; zero for a single number."""
-    half = DEGREES / 2.0
-    return math.lgamma(half + d / 2.0) - math.lgamma(half) - d * (math.lgamma(half + 0.5) - math.lgamma(half))
 
 
 @dataclass(frozen=True)
@@ -167,7 +130,7 @@ class Correlation(Family):
 
     def log_prob(self, params: Students, x: NDArray[Any]) -> Array:
         (n_classes, d), axes, precision = params.mean.shape, params.axes, params.precision
-        out, step = np.zeros((len(x), n_classes)), _step(d)
+        out, step = np.zeros((len(x), n_classes)), rows_at_once(d)
         for first in range(0, len(x), step):
             z = self.standard(x[first : first + step], first).T
             score = out[first : first + step]
@@ -176,10 +139,15 @@ class Correlation(Family):
                 some = slice(low, low + width)
                 u = z - params.mean[some, :, None]
                 far = np.square(axes[some] @ u).sum(axis=1)
-                score[:, some] = _together(far, np.square(u, out=u) * precision[some, :, None], d).T
+                score[:, some] = together_beyond(far, np.square(u, out=u) * precision[some, :, None]).T
             score += params.log_norm
             score[np.isnan(z).any(axis=0)] = 0.0
         return out * params.power
+
+    def log_probs(self, summary: Scatter, x: NDArray[Any], shrinkages: Sequence[float]) -> list[Array]:
+        """The same (n, K) for several shrinkages, for each of which the numbers are neither read nor turned again."""
+        shared = replace(self, shrinkage=math.inf).estimate(summary)
+        return Shrunk.of(summary, shared, shrinkages).log_probs(self.standard(x))
 
     def contributions(self, params: Students, x: NDArray[Any]) -> Array:
         return self.log_prob(params, x)[:, :, None]
@@ -210,7 +178,7 @@ class Correlation(Family):
         complete = ~np.isnan(z).any(axis=1)
         for weight in np.unique(labels.weight[complete]):  # rows of one weight leave the same matrices behind
             rows = np.flatnonzero(complete & (labels.weight == weight))
-            step = _step(z.shape[1])
+            step = rows_at_once(z.shape[1])
             for first in range(0, len(rows), step):
                 some = rows[first : first + step]
                 out[some] = self._without(summary, z[some], labels.codes[some], float(weight))
@@ -271,21 +239,6 @@ class Correlation(Family):
         yield 0, Together(names, centre, scale, params.mean, axes, params.precision, params.log_norm, params.power)
 
 
-def _step(d: int) -> int:
-    """Rows worked on at a time."""
-    return max(64, min(SLICE // max(d, 1), PRODUCTS // max(d * d, 1)))
-
-
-def _together(far: Array, square: Array, d: int) -> Array:
-    """What depends on the row (…, n) of a score: its squared distance (…, n), and that of each number (…, d, n)."""
-    alone = np.zeros_like(far)
-    square /= DEGREES
-    square += 1.0
-    for first in range(0, d, GROUP):
-        alone += np.log(np.multiply.reduce(square[..., first : first + GROUP, :], axis=-2))
-    return np.asarray(0.5 * (DEGREES + 1.0) * alone - 0.5 * (DEGREES + d) * np.log1p(far / DEGREES))
-
-
 def _changed(base: Array, change: Array, size: Array, off: Array, e: Array) -> Array:
     """Scores (k, n) at deviations e (k, n, d) under the matrices (base − change · off offᵀ) / size.
 
@@ -306,5 +259,5 @@ def _changed(base: Array, change: Array, size: Array, off: Array, e: Array) -> A
         root = np.linalg.cholesky(matrices[k] - change[k, rows, None, None] * product)
         far[k, rows] = size[k, rows] * (np.linalg.solve(root, e[k, rows, :, None])[:, :, 0] ** 2).sum(axis=1)
         log_det[k, rows] = 2.0 * np.log(np.einsum("nii->ni", root)).sum(axis=1)
-    norm = _log_norm(d) + 0.5 * (np.log(diagonal).sum(axis=2) - log_det)  # the sizes cancel
-    return np.asarray(norm + _together(far, (e**2 * size[:, :, None] / diagonal).swapaxes(1, 2), d))
+    norm = log_norm_of(d) + 0.5 * (np.log(diagonal).sum(axis=2) - log_det)  # the sizes cancel
+    return np.asarray(norm + together_beyond(far, (e**2 * size[:, :, None] / diagonal).swapaxes(1, 2)))

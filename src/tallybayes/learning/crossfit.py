@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.blas import one_blas_thread
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
@@ -139,8 +139,7 @@ def _log_prior(model: Model) -> Array:
 
 def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None] | None:
     """The model that reads rows best, and what it makes of rows that it has not seen; None without finite evidence."""
-    # Our threads work on rows; those of a BLAS would only be in their way.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         batch = RememberedBatch.of(batch)
         learned = replace(base, prior="empirical")  # another prior replaces the class shares afterwards
         options.report("choosing families, weights and pairs", 0.0)

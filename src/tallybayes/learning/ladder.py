@@ -109,9 +109,7 @@ class Ladder:
         tally, name = self.block.tally, Correlation.name
         family: Any = self.block.settings.families[name]
         read = replace(rows, schema=tally.schema, places=tally.places).rows(0, rows.n_rows)
-        z, summary = family.standard(read.blocks[name].x), tally.blocks[name].summary
-        found = (replace(family, centre=(), scale=(), shrinkage=each) for each in shrinkages)
-        return [each.log_prob(each.estimate(summary), z) for each in found]
+        return family.log_probs(tally.blocks[name].summary, read.blocks[name].x, shrinkages)
 
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tallybayes.core.batch import Array, Labels
+from tallybayes.core.blas import one_blas_thread
 from tallybayes.core.evaluation import LEAVE_ONE_OUT
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
@@ -117,7 +117,7 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
 
 def _read_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
     """Texts with one weight each, or one for every word, where that improves leave-one-out."""
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         ladder = climbed(batch, base, replace(options, max_pairs=0))
         if ladder is None:
             return read_columns(batch, base, options).model, None
