@@ -2,6 +2,7 @@
 #include "binding.hpp"
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
+#include "moments.hpp"
 
 namespace {
 
@@ -96,9 +97,46 @@ void bind_floats(nb::module_& m) {
     }, "x"_a.noconvert(), "weights"_a.noconvert(), "binary"_a, "threshold"_a, "holes"_a, "count"_a.noconvert(), "weight"_a.noconvert(), Release());
 }
 
+using Tab = Table<double>;
+using Vec = Vector<double>;
+
+tb::MomentTables moments_of(const Tab& weight, const Tab& mean, const Tab& m2, const Vec& rounding) {
+    const Index k = rows(weight), d = cols(weight);
+    require(rows(mean) == k && cols(mean) == d && rows(m2) == k && cols(m2) == d, "moments do not fit each other");
+    require(rows(rounding) == 0 || rows(rounding) == 2 * k * d, "rounding does not fit the moments");
+    return {weight.data(), mean.data(), m2.data(), rows(rounding) ? rounding.data() : nullptr, k, d};
+}
+
+void bind_moments(nb::module_& m) {
+    m.def("merged_moments", [](const Tab& weight, const Tab& mean, const Tab& m2, const Vec& rounding, const Out& out) {
+        const auto t = moments_of(weight, mean, m2, rounding);
+        require(rows(out) == 3 && cols(out) == t.d, "moments do not fit each other");
+        tb::merged_moments(t, out.data());
+    });
+    m.def("joined_moments", [](const Tab& wa, const Tab& ma, const Tab& sa, const Vec& ra, const Tab& wb, const Tab& mb, const Tab& sb, const Vec& rb, const Out& out) {
+        const auto a = moments_of(wa, ma, sa, ra), b = moments_of(wb, mb, sb, rb);
+        require(a.n_classes == b.n_classes && a.d == b.d && rows(out) == 5 && cols(out) == a.size(), "moments do not fit each other");
+        tb::joined_moments(a, b, out.data());
+    });
+    m.def("moments_without", [](const Tab& wa, const Tab& ma, const Tab& sa, const Vec& ra, const Tab& wb, const Tab& mb, const Tab& sb, const Vec& rb, const Out& out) {
+        const auto a = moments_of(wa, ma, sa, ra), b = moments_of(wb, mb, sb, rb);
+        require(a.n_classes == b.n_classes && a.d == b.d && rows(out) == 5 && cols(out) == a.size(), "moments do not fit each other");
+        std::vector<double> scratch(static_cast<std::size_t>(6 * a.d));
+        const bool was_there = tb::moments_without(a, b, out.data());
+        tb::flatten(a, out.data(), scratch.data());
+        return was_there;
+    });
+    m.def("weights_without", [](const Vec& mine, const Vec& theirs, double share, const OutVector<double>& left) {
+        require(rows(theirs) == rows(mine) && rows(left) == rows(mine), "weights do not fit each other");
+        nb::gil_scoped_release release;  // there may be millions of words
+        return tb::weights_without(mine.data(), theirs.data(), rows(mine), share, left.data());
+    });
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& m) {
+    bind_moments(m);
     bind_floats<double>(m);
     bind_floats<float>(m);
 }

@@ -14,15 +14,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.core import moment_kernels
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue, same_value
 from tallybayes.core.schema import Column, amount, plural
 from tallybayes.errors import NEVER_LEARNED, SchemaError, UnlearnError
 
 EPS = float(np.finfo(float).eps)
-SAFETY = 16.0  # times the rounding that is expected which is still taken for rounding
 MOST_WEIGHT = 1e100  # that can have been counted: products of counts are numbers, too
-ROUNDING = 1e-9  # share of fractional weights that a subtraction may leave and still mean "nothing"
 
 
 @dataclass(frozen=True)
@@ -212,47 +211,17 @@ class Moments(ByValue):
     rounding: Array | None = field(default=None, compare=False)  # (2, K, d) how far mean and m2 may be off
 
     def __add__(self, other: Moments) -> Moments:
-        weight = self.weight + other.weight
-        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
-        delta = other.mean - self.mean
-        mean = np.where(self.weight > 0, self.mean + delta * share, other.mean)
-        m2 = self.m2 + other.m2 + delta**2 * self.weight * share
-        return Moments(weight, mean, m2, _rounding(self, other, weight, mean, self.weight * share))
+        return Moments(*moment_kernels.joined(self._tables, other._tables))
 
     def __sub__(self, other: Moments) -> Moments:
-        weight = take_back(self.weight, other.weight)
-        left = weight > 0
-        ratio = np.divide(other.weight, weight, out=np.zeros_like(weight), where=left)
-        delta = np.where(left, self.mean - other.mean, 0.0)
-        mean = np.where(left, self.mean + delta * ratio, 0.0)
-        m2 = np.where(left, self.m2 - other.m2 - delta**2 * self.weight * ratio, 0.0)
-        off = _rounding(self, other, weight, mean, self.weight * ratio)
-        if np.any(m2 < -SAFETY * off[1]) or np.any(self._differs(other) & ~left):
+        left = moment_kernels.without(self._tables, other._tables, take_back(self.weight, other.weight))
+        if left is None:
             raise UnlearnError(NEVER_LEARNED)
-        m2 = np.where(m2 > 1e-13 * self.m2, m2, 0.0)  # what rounding leaves of nothing is nothing
-        return Moments(weight, mean, m2, off)._flattened(self)
-
-    def _differs(self, other: Moments) -> NDArray[np.bool_]:
-        """Where rows of the same weight cannot be the same rows: the last of a class are to be those that are in it."""
-        mean, m2 = SAFETY * (self.off + other.off)
-        apart = (np.abs(self.mean - other.mean) > mean) | (np.abs(self.m2 - other.m2) > m2)
-        return np.asarray(apart & (np.minimum(self.weight, other.weight) > 0))
+        return Moments(*left)
 
     @property
-    def off(self) -> Array:
-        """How far rounding may have moved ``mean`` and ``m2``, shape (2, K, d)."""
-        if self.rounding is not None:
-            return self.rounding
-        mean = EPS * (np.abs(self.mean) + _root(self.m2, self.weight))
-        return np.stack((mean, EPS * self.m2 + mean * np.sqrt(self.weight * self.m2)))
-
-    def _flattened(self, before: Moments) -> Moments:
-        """Where taking rows back left a column that does not vary, rounding must not pass for variation."""
-        all_before, whole = before.merged(), self.merged()
-        noise = 4 * np.finfo(float).eps * np.abs(all_before.mean) * np.sqrt(all_before.m2 * all_before.weight)
-        flat = (whole.m2 <= 1e-13 * all_before.m2 + noise) & (self.weight > 0)
-        mean, m2 = np.where(flat, whole.mean, self.mean), np.where(flat, 0.0, self.m2)
-        return Moments(self.weight, mean, m2, self.rounding)
+    def _tables(self) -> tuple[Array, Array, Array, Array | None]:
+        return self.weight, self.mean, self.m2, self.rounding
 
     def __mul__(self, factor: float) -> Moments:
         if factor == 0:
@@ -297,44 +266,12 @@ class Moments(ByValue):
 
     def merged(self) -> Moments:
         """The moments with all classes taken as one, shape (1, d)."""
-        weight = self.weight.sum(axis=0)
-        known = weight > 0
-        mean = np.divide((self.weight * self.mean).sum(axis=0), weight, out=np.zeros_like(weight), where=known)
-        # Σ w·mean / Σ w once more about that mean: the second pass takes out what the first rounded away.
-        step = (self.weight * (self.mean - mean)).sum(axis=0)
-        mean = mean + np.divide(step, weight, out=np.zeros_like(weight), where=known)
-        between = (self.weight * (self.mean - mean) ** 2).sum(axis=0)
-        return Moments(weight[None], mean[None], (self.m2.sum(axis=0) + between)[None])
+        return Moments(*moment_kernels.merged(self.weight, self.mean, self.m2)[:, None])
 
     def __repr__(self) -> str:
         n_classes, d = self.weight.shape
         total = amount(self.weight.max(axis=1, initial=0.0).sum())
         return f"Moments({plural(n_classes, 'class')}, {plural(d, 'column')}, weight {total})"
-
-
-def _rounding(a: Moments, b: Moments, weight: Array, mean: Array, between: Array) -> Array:
-    """How far off the mean and m2 of a sum or a difference may be, shape (2, K, d).
-
-    Means are rounded independently of each other, so their errors add up as standard deviations do. A sum of squares
-    has the errors of its parts and, with e that of the difference d of the two means, an error of ``between`` times
-    2·d·e + e²; the same e may stay for many rows, so these are added as they are.
-    """
-    (mean_a, m2_a), (mean_b, m2_b) = a.off, b.off
-    some = np.where(weight > 0, weight, 1.0)
-    share = EPS * np.maximum(a.weight, b.weight) / some  # fractional weights are rounded, too
-    delta = np.abs(a.mean - b.mean) * ((a.weight > 0) & (b.weight > 0))
-    moved = delta * np.divide(b.weight, some)
-    own = EPS * np.abs(mean) + share * moved
-    off = np.sqrt((a.weight * mean_a / some) ** 2 + (b.weight * mean_b / some) ** 2 + own**2)
-    apart = mean_a + mean_b
-    squares = m2_a + m2_b + between * (2.0 * delta * apart + apart**2)
-    squares += (EPS + share) * (a.m2 + between * delta**2)
-    return np.where(weight > 0, (off, squares), 0.0)
-
-
-def _root(m2: Array, weight: Array) -> Array:
-    """The standard deviation, 0 where nothing was seen."""
-    return np.sqrt(np.divide(m2, weight, out=np.zeros_like(m2), where=weight > 0))
 
 
 def take_back(mine: Array, theirs: Array) -> Array:
@@ -343,15 +280,12 @@ def take_back(mine: Array, theirs: Array) -> Array:
     Whole numbers are exact. Fractional weights summed in another order differ in the last digits, by a share of the
     sums they are part of.
     """
-    left = mine - theirs
-    if np.array_equal(mine, np.rint(mine)) and np.array_equal(theirs, np.rint(theirs)):
-        slack: Array | float = 0.0
-    else:
-        largest = max(float(mine.max(initial=0.0)), float(theirs.max(initial=0.0)))
-        slack = ROUNDING * (np.maximum(mine, theirs) + 1e-3 * largest)
-    if np.any(left < -slack):
+    if mine.shape != theirs.shape:
+        mine, theirs = np.broadcast_arrays(mine, theirs)
+    left = moment_kernels.weights_without(mine, theirs)
+    if left is None:
         raise UnlearnError(NEVER_LEARNED)
-    return np.where(left <= slack, 0.0, left)
+    return left
 
 
 def cell_grid(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
