@@ -16,6 +16,7 @@ FORMATS = {
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     **dict.fromkeys(SUFFIXES, "workbook"),
 }  # fmt: skip
+HIDDEN = (".", "_")  # how names of marks begin, such as _SUCCESS
 COMPRESSED = (".gz", ".zst", ".zstd")
 
 
@@ -52,8 +53,11 @@ def found_paths(name: str) -> tuple[str, ...]:
 
 def _files_of(directory: str) -> list[str]:
     """The tables of a directory, at any depth, as Spark and others write one table in many parts."""
-    there = glob.iglob(os.path.join(glob.escape(directory), "**", "[!._]*"), recursive=True)  # no marks such as _SUCCESS
-    found = sorted(p for p in there if os.path.isfile(p) and _suffix(p) in FORMATS)
+    found = []
+    for place, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
+        found += [os.path.join(place, name) for name in names if not name.startswith(HIDDEN) and _suffix(name) in FORMATS]
+    found.sort()
     formats = sorted({FORMATS[_suffix(p)] for p in found})
     if len(formats) == 1:
         return found
