@@ -56,11 +56,11 @@ def _files_of(directory: str) -> list[str]:
     found = []
     for place, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
-        found += [os.path.join(place, name) for name in names if not name.startswith(HIDDEN) and _suffix(name) in FORMATS]
-    found.sort()
-    formats = sorted({FORMATS[_suffix(p)] for p in found})
+        shown = (name for name in names if not name.startswith(HIDDEN))
+        found += [os.path.join(place, name) for name in shown if _suffix(name) in FORMATS]
+    formats = sorted({FORMATS[_suffix(path)] for path in found})
     if len(formats) == 1:
-        return found
+        return sorted(found)
     held = f"tables as {' and '.join(formats)}" if formats else "no table"
     example = os.path.join(directory, "*.csv")
     raise DataError(f"{directory} is a directory that holds {held}; give a file, or a pattern such as {example}")
