@@ -95,8 +95,7 @@ class Model(ByValue):
         scoring = self.parameters
         if self.settings.weights is not None:
             scoring = {name: params.weighted(self.weight_of(name)) for name, params in scoring.items()}
-        coded = {name: lookup for name, lookup in self.offsets.items() if lookup.is_coded}
-        return scoring | {name: scoring[name].plus(lookup.table) for name, lookup in coded.items()}
+        return scoring | {name: scoring[name].plus(own.table) for name, own in self.offsets.items() if own.is_coded}
 
     @cached_property
     def offsets(self) -> dict[str, Lookup]:
@@ -213,10 +212,7 @@ class Model(ByValue):
         return Model(settings, tally, replace(provenance, lineage=self.lineage))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
-        """Return the model without the classes, levels and words that no row has any more, as `Tally.trimmed`.
-
-        Classes stay that a given prior names, or that the calibration was fitted to one by one.
-        """
+        """The model without what no row has any more (`Tally.trimmed`), but for classes that prior or calibration name."""
         named = tuple(self.settings.prior) if isinstance(self.settings.prior, Mapping) else ()
         one_by_one = not isinstance(self.settings.calibration, Temperature | None)
         tally = self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named))
@@ -236,6 +232,10 @@ class Model(ByValue):
                     raise SettingError("they are no numbers")
         except (TallybayesError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
             raise SchemaError(f"its parameters cannot be estimated ({error})") from error
+
+    def column_evidence(self, batch: Rows, n_jobs: int | None = None) -> Array:
+        """Log P(x | y), shape (n, K), up to the part that is the same for every class."""
+        return self._by_chunks(batch, n_jobs, lambda part, first: (self._evidence(part, first), 0))
 
     def log_joint(self, batch: Rows, n_jobs: int | None = None) -> Array:
         """Log P(x, y), shape (n, K), up to the part that is the same for every class."""

@@ -139,13 +139,15 @@ class Lookup:
         places = [j for j, column in enumerate(columns) if column.name in offsets]
         if not places:
             return None
-        none, tables, edges = np.zeros((1, len(classes))), [], list[float]()
+        none, tables, edges, sizes = np.zeros((1, len(classes))), list[Array](), list[float](), list[int]()
         for column in columns if coded else [columns[j] for j in places]:
-            offset = offsets.get(column.name, Offset(Column(column.name, column.kind), tuple(classes), none))
-            cells = column if coded else offset.cells
-            tables.append(np.concatenate((offset.among(cells, classes), none)))
+            offset = offsets.get(column.name)
+            cells = column if coded or offset is None else offset.cells
+            table = np.zeros((cells.n_cells, len(classes))) if offset is None else offset.among(cells, classes)
+            tables += (table, none)
+            sizes.append(len(table) + 1)
             edges += () if coded else cells.edges or ()
-        start = kernels.starts(np.array([len(table) for table in tables], dtype=np.int64))
+        start = kernels.starts(np.array(sizes, dtype=np.int64))
         places = list(range(len(columns))) if coded else places
         return cls(np.array(places, dtype=np.int64), np.array(edges), start, np.concatenate(tables), coded)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tallybayes.core.evaluation import Evaluation
 from tallybayes.core.lineage import Lineage
+from tallybayes.core.records import changed
 from tallybayes.core.schema import Level
 from tallybayes.errors import LabelWarning, NotAvailableError, SettingError
 
@@ -149,4 +150,4 @@ class Provenance:
 
     def noted(self, note: str) -> Provenance:
         """The same with one more note."""
-        return self if note in self.notes else replace(self, notes=(*self.notes, note))
+        return self if note in self.notes else changed(self, notes=(*self.notes, note))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.core import moment_kernels
 from tallybayes.core.batch import Array
 from tallybayes.core.equality import ByValue, same_value
+from tallybayes.core.records import changed
 from tallybayes.core.schema import Column, amount, plural
 from tallybayes.errors import NEVER_LEARNED, SchemaError, UnlearnError
 
@@ -110,7 +111,7 @@ class Counts(ByValue):
         if self.having is not None and other.having is not None:
             having = combine(self.having, other.having)
         count, weight = combine(self.count, other.count), combine(self.weight, other.weight)
-        return replace(self, count=count, weight=weight, having=having)
+        return changed(self, count=count, weight=weight, having=having)
 
     def __mul__(self, factor: float) -> Counts:
         having = None if self.having is None else self.having * factor

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tallybayes.core.batch import Array
+from tallybayes.core.records import changed
 from tallybayes.core.scatter import PRODUCTS, Scatter
 from tallybayes.core.terms import DEGREES
 
@@ -27,7 +28,7 @@ class Students:
 
     def weighted(self, weights: Array) -> Students:
         """The same with a weight (1,) on the evidence."""
-        return replace(self, power=self.power * float(weights[0]))
+        return changed(self, power=self.power * float(weights[0]))
 
     @cached_property
     def axes(self) -> Array:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core import kernels
 from tallybayes.core.batch import MISSING, Array, Codes, Labels
 from tallybayes.core.family import Family, left_of
+from tallybayes.core.records import changed
 from tallybayes.core.schema import Column
 from tallybayes.core.summaries import Counts
 from tallybayes.core.terms import ByBin, ByLevel, ByPair, part_of
@@ -56,11 +57,11 @@ class Tables:
     def weighted(self, weights: Array) -> Self:
         """The same, each column's logs times its weight (d,); without weight nothing is impossible."""
         each = np.repeat(weights, np.diff(self.start))[:, None]
-        return replace(self, table=np.multiply(self.table, each, out=np.zeros_like(self.table), where=each != 0))
+        return changed(self, table=np.multiply(self.table, each, out=np.zeros_like(self.table), where=each != 0))
 
     def plus(self, offsets: Array) -> Self:
         """The same, with offsets of the shape of the table added."""
-        return replace(self, table=self.table + offsets)
+        return changed(self, table=self.table + offsets)
 
     def log_prob(self, x: Codes) -> Array:
         """Sum (n, K) of the logs that the codes point at."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.core import column_kernels, kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Counting
+from tallybayes.core.records import changed
 from tallybayes.core.schema import Column, Kind
 from tallybayes.core.summaries import Moments
 from tallybayes.core.terms import Normal
@@ -38,7 +39,7 @@ class Normals:
     def weighted(self, weights: Array) -> Normals:
         """The same, each column's logs times its weight (d,)."""
         log_norm = self.log_norm * weights
-        return replace(self, precision=self.precision * weights, log_norm=log_norm, total=log_norm.sum(axis=1))
+        return changed(self, precision=self.precision * weights, log_norm=log_norm, total=log_norm.sum(axis=1))
 
     def term(self, column: str, j: int, log: bool) -> Normal | None:
         """What one column adds to the scores; None where it is no evidence."""

@@ -19,7 +19,8 @@ from tallybayes.core.batch import Array, Labels
 from tallybayes.core.blas import one_blas_thread
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
-from tallybayes.core.schema import Column, plural
+from tallybayes.core.records import changed
+from tallybayes.core.schema import Column, Schema, plural
 from tallybayes.core.settings import Settings
 from tallybayes.core.tally import Block, Tally, count
 from tallybayes.core.threads import map_each, threads_for
@@ -116,7 +117,7 @@ class _Folds:
             if other != number:
                 model = _collapsed(ladder, stack.by_fold[number], shrinkage)
                 own = replace(self.rows[number], schema=model.schema, places=model.tally.places)
-                fewer = replace(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
+                fewer = changed(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
                 evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
                 scores[self.fold == other] = _log_prior(fewer) + evidence
         return scores
@@ -194,7 +195,7 @@ def _collapsed(whole: Ladder, stack: Array, shrinkage: float | None) -> Model:
         assert whole.block is not None
         model = _with_block(model, with_shrinkage(whole.block, shrinkage), float(stack[3]))
     note = f"weights learned from {plural(whole.n_rows, 'row')}"
-    return replace(model, provenance=model.provenance.noted(note))
+    return changed(model, provenance=model.provenance.noted(note))
 
 
 def _trusted(model: Model, scores: Array, prior: Array, whole: Ladder, folds: _Folds) -> tuple[Model, Array]:
@@ -224,17 +225,17 @@ def _tempered(settings: Settings, share: float) -> Settings:
 def _with_block(model: Model, block: Model, weight: float) -> Model:
     """The model with the numbers together."""
     column = block.schema.columns[0]
-    schema = replace(model.schema, columns=(*model.schema.columns, column))
+    schema = Schema((*model.schema.columns, column), model.schema.classes, model.schema.declared)
     summary = block.tally.blocks[Correlation.name].summary
     blocks = {**model.tally.blocks, Correlation.name: Block([len(model.schema.columns)], summary)}
     given = model.settings.weights
     assert given is not None
-    settings = replace(
+    settings = changed(
         model.settings,
         families={**model.settings.families, **block.settings.families},
-        weights=replace(given, columns={**given.columns, column.name: weight}),
+        weights=changed(given, columns={**given.columns, column.name: weight}),
     )
-    return replace(model, settings=settings, tally=Tally(schema, model.tally.class_weight, blocks))
+    return changed(model, settings=settings, tally=Tally(schema, model.tally.class_weight, blocks))
 
 
 # ------------------------------------------------------------------------------------------ corrections

@@ -15,6 +15,7 @@ import numpy as np
 from tallybayes.core.batch import Array, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
+from tallybayes.core.records import changed
 from tallybayes.core.schema import Column, Schema
 from tallybayes.core.settings import EvidenceWeights, Settings
 from tallybayes.core.tally import count
@@ -78,7 +79,7 @@ class Ladder:
             by_name = dict(zip(self.pairs.names, weights[n:].tolist(), strict=True))
             of_pairs = {name: w for name, w in by_name.items() if w > NEAR_ZERO or name in self.corrected}
             tally, families = self.pairs.joined(read, list(of_pairs))
-        settings = replace(
+        settings = changed(
             read.settings,
             families=families,
             weights=EvidenceWeights(of_columns | of_pairs, 1.0),
@@ -114,8 +115,7 @@ class Ladder:
 
 def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
     """Scores (n, K) of rows without the prior."""
-    bare = _sharing(replace(model, settings=replace(model.settings, prior="none")), model)
-    return bare.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
+    return model.column_evidence(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
 
 
 def _sharing(model: Model, other: Model) -> Model:
@@ -134,8 +134,8 @@ def _sharing(model: Model, other: Model) -> Model:
 def with_shrinkage(block: Model, shrinkage: float) -> Model:
     """The numbers together, the matrix of each class shrunk so far."""
     family: Any = block.settings.families[Correlation.name]
-    families = {Correlation.name: replace(family, shrinkage=shrinkage)}
-    return replace(block, settings=replace(block.settings, families=families))
+    families = {Correlation.name: changed(family, shrinkage=shrinkage)}
+    return changed(block, settings=changed(block.settings, families=families))
 
 
 def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, Offset]:
