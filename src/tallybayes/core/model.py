@@ -212,7 +212,7 @@ class Model(ByValue):
         return Model(settings, tally, replace(provenance, lineage=self.lineage))
 
     def trimmed(self, keep: Collection[Level] = ()) -> Model:
-        """The model without what no row has any more (`Tally.trimmed`), but for classes that prior or calibration name."""
+        """The model without what no row has any more, as `Tally.trimmed`; classes stay that its settings name."""
         named = tuple(self.settings.prior) if isinstance(self.settings.prior, Mapping) else ()
         one_by_one = not isinstance(self.settings.calibration, Temperature | None)
         tally = self.tally.trimmed(self.schema.classes if one_by_one else (*keep, *named))
