@@ -166,16 +166,20 @@ def _diagonal(table: Array) -> Array:
 
 def scatter_of(x: Array, weight: Array) -> Scatter:
     """The scatter of one class: rows (n, d), NaN if missing, and the weight (n,) of each."""
-    x, w = x[weight > 0], weight[weight > 0][:, None]
-    d, total = x.shape[1], float(w.sum())
+    if not (weight > 0).all():
+        x, weight = x[weight > 0], weight[weight > 0]
+    d, total, w = x.shape[1], float(weight.sum()), weight[:, None]
     if not len(x):
         return nothing(1, d)
-    seen = ~np.isnan(x)
-    if seen.all():
-        mean = (w * x).sum(axis=0) / total
-        mean = mean + (w * (x - mean)).sum(axis=0) / total  # the second pass takes out what the first rounded away
+    if is_complete(x):
+        plain = bool((weight == 1.0).all())
+        mean = (x if plain else w * x).sum(axis=0) / total
         z = x - mean
-        return Scatter(np.full((1, 1, 1), total), mean[None, :, None], _summed(w * z, z)[None])
+        off = (z if plain else w * z).sum(axis=0) / total  # the second pass takes out what the first rounded away
+        mean = mean + off
+        z -= off
+        return Scatter(np.full((1, 1, 1), total), mean[None, :, None], _summed(z if plain else w * z, z)[None])
+    seen = ~np.isnan(x)
     there = seen.astype(np.float64)
     counted = (w * there).sum(axis=0)
     middle = np.divide((w * np.where(seen, x, 0.0)).sum(axis=0), counted, out=np.zeros(d), where=counted > 0)
@@ -199,9 +203,9 @@ def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:
     """The scatter (K, d, d) of rows (n, d)."""
     if labels.codes is None:
         return stacked([scatter_of(x, labels.weight[:, k]) for k in range(n_classes)])
-    order = np.argsort(labels.codes, kind="stable")
+    order = np.argsort(labels.codes.astype(np.min_scalar_type(n_classes)), kind="stable")  # fast where they are small
     few = len(x) < FEW * n_classes and len(x) * x.shape[1] ** 2 <= PRODUCTS
-    if few and not np.isnan(x).any() and (labels.weight > 0).all():
+    if few and is_complete(x) and (labels.weight > 0).all():
         return _of_groups(x[order], labels.weight[order, None], labels.codes[order], n_classes)
     ends = np.searchsorted(labels.codes[order], np.arange(n_classes + 1))
     own = [order[first:last] for first, last in pairwise(ends.tolist())]
@@ -230,6 +234,12 @@ def numbers_of(x: NDArray[Any], first: int = 0) -> Array:
         row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
         raise bad_number(float(values[row, column]), first + row, column)
     return values
+
+
+def is_complete(x: Array) -> bool:
+    """Whether no number is NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isnan(x.sum()) or not np.isnan(x).any()
 
 
 def nothing(n_classes: int, d: int) -> Scatter:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import count
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +23,7 @@ from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.levels import few_of
-from tallybayes.core.scatter import PRODUCTS, Scatter, nothing, numbers_of, scatter_by_class
+from tallybayes.core.scatter import PRODUCTS, Scatter, is_complete, nothing, numbers_of, scatter_by_class
 from tallybayes.core.schema import Column, Kind, plural
 from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
@@ -106,14 +108,14 @@ class Correlation(Family):
             raise SchemaError(f"{self.name} reads one block of numbers, not {len(columns)}")
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
-        found, step = nothing(n_classes, x.shape[1]), max(64, SLICE // max(x.shape[1], 1))
+        parts, step = [], max(64, SLICE // max(x.shape[1], 1))
         for first in range(0, len(x), step):
             z, these = self.standard(x[first : first + step], first), labels.rows(first, first + step)
-            complete = np.flatnonzero(~np.isnan(z).any(axis=1))
-            if len(complete) < len(z):
+            if not is_complete(z):
+                complete = np.flatnonzero(~np.isnan(z).any(axis=1))
                 z, these = z[complete], these.take(complete)
-            found = found + scatter_by_class(z, these, n_classes)
-        return found
+            parts.append(scatter_by_class(z, these, n_classes))
+        return reduce(add, parts) if parts else nothing(n_classes, x.shape[1])
 
     def estimate(self, summary: Scatter) -> Students:
         weight, product = summary.weight[:, 0, 0], summary.product
@@ -213,10 +215,12 @@ class Correlation(Family):
     def standard(self, x: NDArray[Any], first: int = 0) -> Array:
         """The numbers in standard units, clipped; NaN where one is missing."""
         values = numbers_of(x, first)
-        if self.centre:
-            with np.errstate(over="ignore"):  # what is beyond all measure is clipped
-                values = (values - self.centre) / self.scale
-        return np.clip(values, -FARTHEST, FARTHEST)
+        if not self.centre:
+            return np.clip(values, -FARTHEST, FARTHEST)
+        with np.errstate(over="ignore"):  # what is beyond all measure is clipped
+            z = values - self.centre
+            z /= self.scale
+        return np.clip(z, -FARTHEST, FARTHEST, out=z)
 
     def sample(self, params: Students, codes: NDArray[Any], rng: np.random.Generator) -> Array:
         raise NotAvailableError("a block corrects the evidence of other columns; it has no values of its own")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -147,7 +148,7 @@ class Options:
         }
         return {name: value for name, value in given.items() if value != _plain(getattr(usual, name))}
 
-    @property
+    @cached_property
     def overrides(self) -> Overrides:
         """What is given for single columns."""
         from tallybayes.data.overrides import Overrides  # it reads frames, which model files need not
