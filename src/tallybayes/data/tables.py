@@ -15,6 +15,7 @@ from tallybayes.core import column_kernels, keys
 from tallybayes.core.batch import (
     MISSING,
     UNSEEN,
+    Array,
     Batch,
     Codes,
     Documents,
@@ -176,14 +177,19 @@ class TableBatch:
 
     def _planned(self, plan: Plan, first: int, last: int) -> Batch:
         """A range of rows as a plan reads them."""
-        numbers = np.empty((last - first, len(plan.numbers)), order="F")
-        for j, name in enumerate(plan.numbers):
-            numbers[:, j] = self.numbers(name, first, last) if name in self.table.columns else np.nan
+        numbers = self.plain_numbers(plan.numbers, first, last)
         levels = np.empty((last - first, len(plan.levels)), dtype=np.int32, order="F")
         for j, column in enumerate(plan.levels):
             levels[:, j] = self.codes(column, first, last, {})
         texts = {name: Encoded(places, self.matrix(name, places, first, last)) for name, places in plan.texts.items()}
         return as_batch(self.schema, self.places, plan, PlainCells(numbers, levels), texts)
+
+    def plain_numbers(self, names: Sequence[str], first: int, last: int) -> Array:
+        """Some columns of numbers for a range of rows, NaN where the table has no such column."""
+        numbers = np.empty((last - first, len(names)), order="F")
+        for j, name in enumerate(names):
+            numbers[:, j] = self.numbers(name, first, last) if name in self.table.columns else np.nan
+        return numbers
 
     def matrix(self, name: str, places: Sequence[int], first: int, last: int) -> Matrix:
         """The matrix of a block, for a range of rows."""

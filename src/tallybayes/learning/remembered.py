@@ -26,6 +26,7 @@ class Kept:
     codes: dict[Key, tuple[Column, NDArray[np.int32]]] = field(default_factory=dict)
     numbers: dict[str, Array] = field(default_factory=dict)  # finite ones in rising order, by column
     matrices: dict[Any, tuple[Sequence[Column], Matrix]] = field(default_factory=dict)  # of all rows, by the columns
+    plain: dict[tuple[str, ...], Array] = field(default_factory=dict)  # numbers of all rows, by the columns
     lock: Any = field(default_factory=RLock)
 
     def take(self, rows: NDArray[Any]) -> Kept:
@@ -64,6 +65,15 @@ class RememberedBatch(TableBatch):
             if key not in self.kept.matrices:
                 self.kept.matrices[key] = columns, super().matrix(name, places, first, last)
             return self.kept.matrices[key][1]
+
+    def plain_numbers(self, names: Sequence[str], first: int, last: int) -> Array:
+        """The numbers of a plan: models of the same columns share them."""
+        if first > 0 or last < self.n_rows or self.n_rows * len(names) > FEW_CELLS:
+            return super().plain_numbers(names, first, last)
+        key = tuple(names)
+        if key not in self.kept.plain:
+            self.kept.plain[key] = super().plain_numbers(names, first, last)
+        return self.kept.plain[key]
 
     def codes(self, column: Column, first: int, last: int, parts: dict[str, NDArray[np.int32]]) -> NDArray[np.int32]:
         """Codes of a range of rows, from those of all rows that were found before."""
