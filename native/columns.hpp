@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "exponentials.hpp"
@@ -58,10 +59,16 @@ constexpr Index kMixed = -2;  // in place of the first row of a key: its rows ha
 struct RowsOfColumn {
     std::vector<double> value, weight, times;
     std::vector<std::int32_t> y;
-    std::vector<Index> first;         // by key, the place of the first such row
-    void clear() { value.clear(), weight.clear(), times.clear(), y.clear(); }
-    void add(double v, std::int32_t code, double w) { value.push_back(v), y.push_back(code), weight.push_back(w), times.push_back(w); }
-    Index size() const { return static_cast<Index>(value.size()); }
+    std::vector<Index> first;  // by key, the place of the first such row
+    Index n = 0;
+    // No rows, and room for so many.
+    void clear(Index most) {
+        if (const auto room = static_cast<std::size_t>(most); value.size() < room) value.resize(room), weight.resize(room), times.resize(room), y.resize(room);
+        n = 0;
+    }
+    TB_INLINE void add(double v, std::int32_t code, double w, double repeated) { value[n] = v, y[n] = code, weight[n] = w, times[n++] = repeated; }
+    Index size() const { return n; }
+    double total() const { return std::accumulate(times.begin(), times.begin() + n, 0.0); }
 };
 
 // Gathers a column: first the rows that are alike, in the order of their keys, then those of cells that hold several
@@ -70,7 +77,7 @@ template <class T>
 TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Index n_classes, const Alike& alike, RowsOfColumn& rows) {
     const Index n_keys = (alike.n_cells + 1) * n_classes * alike.n_sizes;
     if (!alike.cell.data || n_keys > 4 * x.n + 1024) return false;
-    rows.clear();
+    rows.clear(x.n + n_keys);
     rows.first.assign(static_cast<std::size_t>(n_keys), kNone);
     const auto key_of = [&](Index i) {
         return static_cast<std::size_t>(((alike.cell.at(i, j) + 1) * n_classes + labels.codes[i]) * alike.n_sizes + alike.size[i]);
@@ -84,13 +91,12 @@ TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Ind
     }
     for (Index& first : rows.first) {
         if (first < 0) continue;
-        rows.add(static_cast<double>(x.at(first, j)), labels.codes[first], labels.weight[first]);
-        rows.times.back() = 0.0;
+        rows.add(static_cast<double>(x.at(first, j)), labels.codes[first], labels.weight[first], 0.0);
         first = rows.size() - 1;
     }
     for (Index i = 0; i < x.n; ++i) {
         const Index first = rows.first[key_of(i)];
-        if (first == kMixed) rows.add(static_cast<double>(x.at(i, j)), labels.codes[i], labels.weight[i]);
+        if (first == kMixed) rows.add(static_cast<double>(x.at(i, j)), labels.codes[i], labels.weight[i], labels.weight[i]);
         else rows.times[static_cast<std::size_t>(first)] += labels.weight[i];
     }
     return true;
@@ -99,8 +105,8 @@ TB_INLINE bool gather_alike(const Matrix<T>& x, const Hard& labels, Index j, Ind
 template <class T>
 TB_INLINE void gather(const Matrix<T>& x, const Hard& labels, Index j, Index n_classes, const Alike& alike, RowsOfColumn& rows) {
     if (gather_alike(x, labels, j, n_classes, alike, rows)) return;
-    rows.clear();
-    for (Index i = 0; i < x.n; ++i) rows.add(static_cast<double>(x.at(i, j)), labels.codes[i], labels.weight[i]);
+    rows.clear(x.n);
+    for (Index i = 0; i < x.n; ++i) rows.add(static_cast<double>(x.at(i, j)), labels.codes[i], labels.weight[i], labels.weight[i]);
 }
 
 // losses (d,): the mean loss of each column alone. Answers kNone, or a column with a row that was never learned.
@@ -112,14 +118,13 @@ TB_INLINE Index column_losses(const Matrix<T>& x, const Hard& labels, Model& mod
     for (Index j = 0; j < x.d; ++j) {
         gather(x, labels, j, k, alike, rows);
         model.prepare(j);
-        double loss = 0.0, total = 0.0;
+        double loss = 0.0;
         for (Index first = 0; first < rows.size(); first += step) {
             const Index m = std::min(step, rows.size() - first);
             if (model.scores(rows.value.data() + first, rows.y.data() + first, rows.weight.data() + first, m, scores.data()) != kNone) return j;
             loss += loss_of(scores.data(), rows.y.data() + first, rows.times.data() + first, m, k, prior);
         }
-        for (double times : rows.times) total += times;
-        losses[j] = loss / total;
+        losses[j] = loss / rows.total();
     }
     return kNone;
 }

@@ -164,7 +164,8 @@ TB_INLINE Own own_without(const GaussianTally& t, Index d, Index y, double w, do
         TB_SIMD()
         for (Index l = 0; l < kWide; ++l) multiply_up(variance[j + l], mantissa[l], exponent[l]);
     }
-    for (Index l = 0; l < kWide; ++l) logs += log_of_product(mantissa[l], exponent[l]);
+    const Index used = d < kWide ? d : kWide;  // the others hold a product of ones, whose logarithm is nothing
+    for (Index l = 0; l < used; ++l) logs += log_of_product(mantissa[l], exponent[l]);
     return {sum, logs};
 }
 

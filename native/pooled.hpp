@@ -108,21 +108,18 @@ TB_INLINE void gather_codes(const Matrix<std::int32_t>& x, const Hard& labels, I
                             const Groups& groups, RowsOfCodes& rows) {
     const Index n_keys = (n_cells + 1) * n_classes * alike.n_sizes;
     const bool few = n_keys <= 4 * x.n + 1024;
-    rows.clear();
+    rows.clear(x.n + (few ? n_keys : 0));
     rows.sums.assign(static_cast<std::size_t>(few ? n_keys : 0), 0.0);
     for (Index i = 0; i < x.n; ++i) {
         const std::int32_t code = groups.code(j, x.at(i, j), n_cells);
-        if (!few || code < -1 || code >= n_cells) rows.add(code, labels.codes[i], labels.weight[i]);  // a wrong code is refused later
+        if (!few || code < -1 || code >= n_cells) rows.add(code, labels.codes[i], labels.weight[i], labels.weight[i]);  // a wrong code is refused later
         else rows.sums[static_cast<std::size_t>(((code + 1) * n_classes + labels.codes[i]) * alike.n_sizes + alike.size[i])] += labels.weight[i];
     }
     auto sum = rows.sums.begin();
     for (Index code = -1; few && code < n_cells; ++code)
         for (std::int32_t y = 0; y < n_classes; ++y)
             for (double weight : rows.of_size) {
-                if (const double times = *sum++; times > 0.0) {
-                    rows.add(static_cast<double>(code), y, weight);
-                    rows.times.back() = times;
-                }
+                if (const double times = *sum++; times > 0.0) rows.add(static_cast<double>(code), y, weight, times);
             }
 }
 
@@ -142,8 +139,7 @@ TB_INLINE bool pooled_loss(const RowsOfCodes& rows, const PooledColumns& t, Inde
                            Index n_strengths, double* losses) {
     const Index n_classes = t.n_classes;
     std::vector<double> per_mass(static_cast<std::size_t>(n_strengths * n_classes));
-    double total = 0.0;
-    for (double times : rows.times) total += times;
+    const double total = rows.total();
     for (Index s = 0; s < n_strengths; ++s) {
         losses[s] = 0.0;
         for (Index k = 0; k < n_classes; ++k) per_mass[s * n_classes + k] = chance.of[k] / (t.weight[k * t.d + j] + strengths[s]);
