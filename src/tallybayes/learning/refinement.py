@@ -30,7 +30,7 @@ from tallybayes.learning.options import Options
 from tallybayes.learning.stacking import losses
 from tallybayes.learning.tokenising import Way, few_texts
 from tallybayes.learning.weights import column_weights, is_better, learn
-from tallybayes.learning.word_weights import with_word_weights
+from tallybayes.learning.word_weights import shifted, with_word_weights
 
 FOLDS = 5  # of texts that the weights are judged on
 PSEUDOCOUNT_KEPT = f"{LEAVE_ONE_OUT} of the counts, pseudocount kept"
@@ -60,7 +60,7 @@ def refined(batch: TableBatch, base: Settings, options: Options) -> tuple[Model,
     kinds = {column.kind for column in batch.schema.columns if column.kind not in ("ignored", "date")}
     if kinds == {"text"}:
         model, unseen = _of_texts(_in_order(batch), base, options)
-        return _in_place(model, batch, options), unseen
+        return _in_place(_with_class_shares(model), batch, options), unseen
     found = crossfitted(_in_order(batch), base, options)
     if found is None:
         model = read_columns(batch, base, options).model
@@ -175,6 +175,21 @@ def _by_folds(model: Model, batch: TableBatch, n_folds: int, n_jobs: int | None)
         fewer = replace(model, tally=model.tally - count(own, model.settings.families, n_jobs))
         scores[fold == number] = fewer.log_posterior(own)
     return Unseen(scores, batch.labels, f"{method_of(n_folds)}; choices kept", n_folds)
+
+
+def _with_class_shares(model: Model) -> Model:
+    """The model that gives a text without a known word the class shares: a weight of the prior suits texts with words.
+
+    What the weight changes is added to the evidence of the text instead.
+    """
+    settings, given = model.settings, model.settings.weights
+    if given is None or given.prior == 1.0 or settings.prior == "none" or len(model.texts) != 1:
+        return model
+    ((_, text),) = model.texts.items()
+    shares = replace(settings, prior="empirical").log_prior(model.schema, model.tally.class_weight)
+    more = (given.prior - 1.0) * np.where(np.isneginf(shares), 0.0, shares)
+    own = replace(settings, weights=replace(given, prior=1.0), offsets=shifted(model, text, more - more.mean()))
+    return replace(model, settings=own)
 
 
 def _read_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
