@@ -114,12 +114,18 @@ class _ReadTexts:
         """Mean loss of held-out texts."""
         return inf if self.unseen is None else self.unseen.mean_loss
 
-    def rivals(self, usual: _ReadTexts) -> bool:
-        """Whether the losses of both can be compared.
+    def beats(self, usual: _ReadTexts, beyond_noise: bool) -> bool:
+        """Whether this way predicts held-out texts better.
 
         Folds know fewer texts than leave-one-out: what they find better is better, but not the other way round.
         """
-        return self.unseen is not None and usual.unseen is not None and usual.unseen.n_folds in (0, self.unseen.n_folds)
+        mine, theirs = self.unseen, usual.unseen
+        if mine is None or theirs is None or theirs.n_folds not in (0, mine.n_folds):
+            return False
+        before, after = losses(theirs.scores, theirs.labels), losses(mine.scores, mine.labels)
+        if not beyond_noise or len(before) != len(after):
+            return self.loss < usual.loss
+        return is_better(before, after, mine.labels.weight)
 
 
 def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Model, Unseen | None]:
@@ -128,14 +134,17 @@ def _of_texts(batch: TableBatch, base: Settings, options: Options) -> tuple[Mode
     if unseen is None or len(model.texts) != 1:
         return model, unseen
     best = usual = _ReadTexts(Way.usual(batch, options), model, unseen)
+    is_asked = options.choose_tokens is not None  # many ways are tried: the best of them is better by chance, too
     few = few_texts(batch, options)
     read = [usual if few is batch else _read_as(usual.way, few, options)]
-    read += [_read_as(way, few, options, read[0].unseen) for way in usual.way.others(few, options)]
-    found = min((each for each in read if each.rivals(read[0])), key=lambda each: each.loss, default=read[0])
-    if found.way != usual.way:
-        whole = found if few is batch else _read_as(found.way, batch, options, unseen)
-        best = whole if whole.rivals(usual) and whole.loss < usual.loss else usual
-    if options.choose_tokens is None and best is usual:
+    folds = read[0].unseen.n_folds if is_asked and read[0].unseen is not None else 0
+    read += [_read_as(way, few, options, folds) for way in usual.way.others(few, options)]
+    better = [each for each in read[1:] if each.beats(read[0], beyond_noise=is_asked)]
+    if better:
+        found = min(better, key=lambda each: each.loss)
+        whole = found if few is batch else _read_as(found.way, batch, options, unseen.n_folds)
+        best = whole if whole.beats(usual, beyond_noise=is_asked) else usual
+    if not is_asked and best is usual:
         return model, unseen
     tried = {str(each.way): each.loss for each in read if each.unseen is not None}
     return _chosen(best, tried, few.n_rows), best.unseen
@@ -154,12 +163,12 @@ def _chosen(best: _ReadTexts, tried: dict[str, float], n_texts: int) -> Model:
     return replace(model, tally=tally, provenance=replace(noted, tried=tried))
 
 
-def _read_as(way: Way, batch: TableBatch, options: Options, usual: Unseen | None = None) -> _ReadTexts:
-    """Texts read in a way, judged by as many folds as the usual one."""
+def _read_as(way: Way, batch: TableBatch, options: Options, n_folds: int = 0) -> _ReadTexts:
+    """Texts read in a way, judged by so many folds where the way that they are usually read in is."""
     rows, base, options = way.read(batch, options)
     model, unseen = _read_texts(rows, base, options)
-    if unseen is not None and usual is not None and usual.n_folds > unseen.n_folds == 0:
-        unseen = _by_folds(model, rows, usual.n_folds, options.n_jobs)
+    if unseen is not None and n_folds > unseen.n_folds == 0:
+        unseen = _by_folds(model, rows, n_folds, options.n_jobs)
     return _ReadTexts(way, model, unseen)
 
 
