@@ -74,7 +74,7 @@ class TextNB(TableNB):
         Count log(1 + n) for a word that occurs n times, and scale the counts of each text to length one, as is usual.
     tokens : {"auto"}, optional
         "auto" lets held-out texts choose `ngrams`, `scaled`, `family`, and runs of characters instead of words, where
-        these are not given: on up to 1,000 texts first, and the best of those on all. The fit takes about twice as
+        these are not given: on up to 1,000 texts first, and the best of those on all. The fit takes up to five times as
         long; `tried_` shows what was compared. If nothing is given of how texts are tokenised,
         and they are few enough for it to take less than the fit once more, `scaled` is chosen.
     idf : bool, default=False
