@@ -60,6 +60,11 @@ def test_the_prior_is_as_set(settings, want):
     assert_allclose(np.exp(model.log_prior), want)
 
 
+def test_the_evidence_of_columns_is_the_joint_without_the_prior(words):
+    batch = rows(words, WORDS)
+    assert_allclose(words.column_evidence(batch) + words.log_prior, words.log_joint(batch))
+
+
 def test_the_empirical_prior_counts_weights():
     model = fit(Multinomial(), WORDS, ["ham", "spam", "spam"], weight=[3.0, 0.5, 0.5])
     assert_allclose(np.exp(model.log_prior), [0.75, 0.25])

@@ -30,6 +30,26 @@ def test_means_that_differ_add_to_the_spread():
     assert (both.mean.item(), both.m2.item()) == (5.0, 50.0)
 
 
+def test_sums_and_differences_of_moments_are_those_of_the_rows():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(40, 3)) * 10.0 ** np.arange(3), rng.integers(1, 5, size=(40, 1)) / 4.0
+
+    def of(rows):
+        mean = (w[rows] * x[rows]).sum(axis=0) / w[rows].sum()
+        m2 = (w[rows] * (x[rows] - mean) ** 2).sum(axis=0)
+        return Moments(np.full((1, 3), w[rows].sum()), mean[None], m2[None])
+
+    a, b, both = of(slice(0, 25)), of(slice(25, 40)), of(slice(0, 40))
+    classes = Moments(*(np.concatenate(parts) for parts in zip(*(m.arrays().values() for m in (a, b)), strict=True)))
+    for found, want in ((a + b, both), (both - b, a), (classes.merged(), both)):
+        assert_allclose(found.weight, want.weight, rtol=1e-13)
+        assert_allclose(found.mean, want.mean, rtol=1e-12, atol=1e-13)
+        assert_allclose(found.m2, want.m2, rtol=1e-11)
+    with pytest.raises(UnlearnError):
+        b - a
+    assert not (both - both).m2.any()
+
+
 @pytest.mark.parametrize("batches", [[3], [1, 1, 1], [2, 1]], ids=str)
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e8])
 def test_a_large_offset_leaves_the_variance_alone(batches, offset):

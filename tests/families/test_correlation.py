@@ -212,3 +212,16 @@ def test_a_block_stays_where_all_of_its_columns_do():
     model, _ = model_of(*rows())
     assert model.select(["c", "a", "b"]).tally.blocks["correlation"].columns == [3]
     assert model.select(["a", "b"]).tally.blocks == {}
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+def test_several_shrinkages_at_once_are_what_each_is_alone(n_classes):
+    x, labels = rows(n_classes=n_classes)
+    x[3, 1] = np.nan
+    family, several = Correlation(*standardised(x)), (0.5, 8.0, 32.0, math.inf)
+    summary = family.tally(x, labels, n_classes + 1)  # of the last class there is no row
+    for shrinkage, found in zip(several, family.log_probs(summary, x, several), strict=True):
+        alone = Correlation(family.centre, family.scale, shrinkage)
+        assert_allclose(found, alone.log_prob(alone.estimate(summary), x), rtol=0, atol=1e-11)
+        assert not found[3].any()
+        assert found[0].any()
