@@ -8,10 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tallybayes.core.batch import MISSING, UNSEEN, Codes
+from tallybayes.core.summaries import Counts
 from tallybayes.errors import NotAvailableError
 from tallybayes.families import Binned, Hierarchical
 from tallybayes.families._merged import partition_cost
-from tallybayes.families.binned import MOST_BINS, partition
+from tallybayes.families.binned import MOST_BINS, free_groups, partition, selected
 
 from .fitting import fitted, labels
 
@@ -123,3 +124,13 @@ def test_parameters_are_those_of_the_merged_bins():
     assert Binned().joint_size(params) == 2
     with pytest.raises(NotAvailableError, match="not linear"):
         Binned().linear(params)
+
+
+def test_some_columns_keep_their_merged_bins():
+    rng = np.random.default_rng(0)
+    count = rng.integers(0, 20, size=(2, 24)).astype(float)
+    summary = Counts(count, np.ones((2, 3)), np.array([8, 10, 6]))
+    columns = np.array([2, 0])
+    found = selected(summary, columns)
+    assert "free_groups" in vars(found)
+    assert_array_equal(free_groups(found), free_groups(summary.select(columns)))

@@ -120,6 +120,15 @@ def free_groups(summary: Counts) -> NDArray[np.int64]:
     return np.asarray(known["free_groups"])
 
 
+def selected(summary: Counts, columns: NDArray[np.intp]) -> Counts:
+    """The counts of some columns, which keep their merged bins: these are found by column, and only once."""
+    found = summary.select(columns)
+    if found is not summary and summary.n_levels is not None:
+        ends, group = np.cumsum(summary.n_levels), free_groups(summary)
+        vars(found)["free_groups"] = np.concatenate([group[ends[c] - summary.n_levels[c] : ends[c]] for c in columns])
+    return found
+
+
 def partition(count: Array) -> NDArray[np.int64]:
     """Number of the merged bin (B,) of each fine bin, for counts (B, K)."""
     return column_kernels.partitions(count, np.array([len(count)]), MOST_BINS)

@@ -15,6 +15,7 @@ from tallybayes.core.summaries import Moments
 from tallybayes.core.tally import Block, Tally
 from tallybayes.core.trials import Trial
 from tallybayes.families import FAMILIES, Family
+from tallybayes.families.binned import selected
 
 SPIKE = 1e-4  # of a column's variance; a class with less is a spike
 
@@ -59,7 +60,7 @@ def choose(
         places = places_in(tally.blocks[counted], columns)
         cells = None if family.is_coded else _cells(rows, columns)
         trial = Trial(columns_of(rows.blocks[counted].x, places.tolist()), rows.labels, prior, cells)
-        summary = tally.blocks[counted].summary.select(places)
+        summary = columns_of_summary(tally.blocks[counted].summary, family, places)
         found = zip(columns, *family.tuned(summary, trial), _is_spiky(summary, len(columns)), strict=True)
         for p, tuned, loss, spiky in found:
             tried[p].append((float("inf") if spiky and len(names[p]) > 1 else float(loss), tuned))
@@ -79,6 +80,11 @@ def _is_spiky(summary: Any, n_columns: int) -> NDArray[np.bool_]:
     centre = (weight * moments.mean).sum(axis=0) / np.maximum(total, 1e-300)
     every = (moments.m2 + weight * (moments.mean - centre) ** 2).sum(axis=0) / np.maximum(total, 1e-300)
     return np.asarray(((weight > 0) & (spread < SPIKE * every)).any(axis=0))
+
+
+def columns_of_summary(summary: Any, family: Family | type[Family], places: NDArray[np.intp]) -> Any:
+    """What was counted of some columns of a family's block."""
+    return selected(summary, places) if family.in_bins else summary.select(places)
 
 
 def places_in(block: Block, columns: Sequence[int]) -> NDArray[np.intp]:

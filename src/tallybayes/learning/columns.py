@@ -22,12 +22,13 @@ from tallybayes.families import (
     Grouped,
     Hierarchical,
     Ordered,
+    family_of,
     numeric_families,
     textbook_family,
 )
 from tallybayes.families.binned import free_groups
 from tallybayes.learning.bins import sorted_edges
-from tallybayes.learning.candidates import Choice, candidates, counted_as, places_in
+from tallybayes.learning.candidates import Choice, candidates, columns_of_summary, counted_as, places_in
 from tallybayes.learning.constraints import choose_within, table_family
 from tallybayes.learning.evidence import COMPARED_ROWS
 from tallybayes.learning.options import Options
@@ -166,8 +167,9 @@ def _read(column: Column, family: Family | None, choice: Choice | None) -> Colum
 
 def _taken(tally: Tally, name: str, places: list[int]) -> Block:
     """Some columns of a block that was counted for several families."""
-    block = tally.blocks[name if ":" in name else counted_as(FAMILIES[name])]
-    return Block(places, block.summary.select(places_in(block, places)))
+    family = family_of(name)
+    block = tally.blocks[name if ":" in name else counted_as(family)]
+    return Block(places, columns_of_summary(block.summary, family, places_in(block, places)))
 
 
 def _fine_bins(tally: Tally) -> dict[int, Fine]:
