@@ -175,9 +175,8 @@ def scatter_of(x: Array, weight: Array) -> Scatter:
         plain = bool((weight == 1.0).all())
         mean = (x if plain else w * x).sum(axis=0) / total
         z = x - mean
-        off = (z if plain else w * z).sum(axis=0) / total  # the second pass takes out what the first rounded away
-        mean = mean + off
-        z -= off
+        mean = mean + (z if plain else w * z).sum(axis=0) / total  # takes out what the first pass rounded away
+        z = np.subtract(x, mean, out=z)  # nothing at all where all rows are alike
         return Scatter(np.full((1, 1, 1), total), mean[None, :, None], _summed(z if plain else w * z, z)[None])
     seen = ~np.isnan(x)
     there = seen.astype(np.float64)
