@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Batch, Labels
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
@@ -31,7 +31,7 @@ from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, 
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
-from tallybayes.learning.ladder import Ladder, climbed, evidence_of, with_shrinkage
+from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.remembered import RememberedBatch
 from tallybayes.learning.screening import joining_words
@@ -55,12 +55,14 @@ class _Folds:
 
     batch: TableBatch
     fold: NDArray[np.intp]
-    rows: Sequence[TableBatch]  # of each fold, all of them
+    every: TableBatch  # those that are learned from, too
+    dealt: NDArray[np.intp]  # the folds of these
+    judged: NDArray[np.intp]  # which of these are judged
     ladders: Sequence[Ladder]
     n_jobs: int | None
 
     @classmethod
-    def dealt(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
+    def of(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
         assert batch.labels is not None
         n_folds = FEWEST_FOLDS if _is_large(batch) else MOST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
@@ -77,8 +79,7 @@ class _Folds:
             ladders.append(ladder)
             options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
         judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
-        rows = [batch.take(np.flatnonzero(fold == number)) for number in range(n_folds)]
-        return cls(batch.take(judged), fold[judged], rows, ladders, options.n_jobs)
+        return cls(batch.take(judged), fold[judged], batch, fold, judged, ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -109,17 +110,35 @@ class _Folds:
         logs = [_log_prior(ladder.read.model) for ladder in self.ladders]
         return np.stack(logs)[self.fold]
 
-    def without(self, number: int, stack: Stack, shrinkage: float | None) -> Array:
-        """Scores (n, K) that know nothing of a fold: those of the others by what was counted without it, too."""
-        scores = stack.scores.copy()
-        for other, ladder in enumerate(self.ladders):
-            if other != number:
-                model = _collapsed(ladder, stack.by_fold[number], shrinkage)
-                own = replace(self.rows[number], schema=model.schema, places=model.tally.places)
-                fewer = replace(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
-                evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
-                scores[self.fold == other] = _log_prior(fewer) + evidence
+    def without(self, stack: Stack, shrinkage: float | None) -> list[Array]:
+        """For each fold scores (n, K) that know nothing of it: those of the others by what was counted without it, too."""
+        scores = [stack.scores.copy() for _ in self.ladders]
+        threads = threads_for(self.every.size, self.n_jobs)
+        work = range(len(self.ladders))
+        for other, found in enumerate(map_each(lambda each: self._fewer(each, stack, shrinkage), work, threads)):
+            for number, part in found:
+                scores[number][self.fold == other] = part
         return scores
+
+    def _fewer(self, other: int, stack: Stack, shrinkage: float | None) -> list[tuple[int, Array]]:
+        """Scores (m, K) of the rows of a fold by its ladder, without what was counted of each other fold."""
+        found, read = [], dict[tuple[str, ...], Batch]()  # rows are encoded once for all models of the same columns
+        own = self.judged[self.fold == other]
+        for number in range(len(self.ladders)):
+            if number == other:
+                continue
+            model = _collapsed(self.ladders[other], stack.by_fold[number], shrinkage)
+            schema, places, families = model.schema, model.tally.places, model.settings.families
+            if schema.names not in read:
+                rows = replace(self.every, schema=schema, places=places)
+                read[schema.names] = rows.rows(0, rows.n_rows)
+            every = read[schema.names]
+            theirs = count(every.take(np.flatnonzero(self.dealt == number)), families, 1)
+            fewer = replace(model, tally=model.tally.taken_back(theirs))
+            bare = replace(fewer, settings=replace(fewer.settings, prior="none"))
+            evidence = np.nan_to_num(bare.log_joint(every.take(own), 1), neginf=-1e6, posinf=1e6)
+            found.append((number, _log_prior(fewer) + evidence))
+        return found
 
 
 def _is_large(batch: TableBatch) -> bool:
@@ -146,7 +165,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
         whole = None if whole is None else whole.judged()
-        folds = None if whole is None else _Folds.dealt(batch, learned, options, whole)
+        folds = None if whole is None else _Folds.of(batch, learned, options, whole)
         if folds is None or whole is None:
             return None
         prior = folds.prior()
@@ -305,7 +324,7 @@ def _judged(
         place = STRENGTHS.index(path.strength)
         strengths = STRENGTHS[place : place + 2]
     if regression(0).work <= MUCH_WORK or folds.batch.n_rows <= MANY:
-        bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
+        bases[:-1] = folds.without(stack, shrinkage)
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
 
