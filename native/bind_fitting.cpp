@@ -120,10 +120,50 @@ void bind_word_weights(nb::module_& m) {
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "evidence"_a.noconvert(), "chosen"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
 }
 
-TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
-                                double* coefficients, double tolerance, double little, Index memory, Index most) {
-    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, little, memory, most);
+TB_CLONES Index run_corrections(tb::Corrections& rows, const double* penalty, double* coefficients, double tolerance, double little, Index memory, Index most) {
+    return rows.run(penalty, coefficients, tolerance, little, memory, most);
 }
+
+// Rows that corrections are learned from, as they are read; one thread at a time.
+class CorrectedRows {
+  public:
+    CorrectedRows(const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start)
+        : cells_(checked(cells, cols(cell))), coefficients_(checked(coefficients, cols(cell))), start_(start.data(), start.data() + rows(start)), shape_(shape.data(), shape.data() + rows(shape)), k_(cols(base)),
+          rows_(read(cell, base, codes, weights), hard(codes, weights, rows(base), k_), {cells_.data(), coefficients_.data(), shape_.data(), start_.data()}) {}
+
+    Index fit(const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
+        require(rows(penalty) == coefficients_.back() && rows(at) == rows(penalty) && cols(at) == k_ && memory > 0, "coefficients do not fit their cells");
+        return run_corrections(rows_, penalty.data(), at.data(), tolerance, little, memory, most);
+    }
+
+  private:
+    std::vector<std::int64_t> cells_, coefficients_, start_;
+    std::vector<double> shape_;
+    Index k_;
+    tb::Corrections rows_;
+
+    static std::vector<std::int64_t> checked(const Starts& begin, Index d) {
+        require(rows(begin) == d + 1 && begin.data()[0] == 0, "cells do not fit their columns, or do not begin at zero");
+        for (Index j = 0; j < d; ++j) require(begin.data()[j] <= begin.data()[j + 1], "cells must not end before they begin");
+        return {begin.data(), begin.data() + d + 1};
+    }
+
+    tb::CellsOfRows read(const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights) const {
+        const Index n = rows(base), d = cols(cell);
+        require(k_ > 0 && rows(cell) == n && static_cast<Index>(start_.size()) == d, "cells do not fit their columns");
+        hard(codes, weights, n, k_);
+        for (std::size_t j = 0; j < start_.size(); ++j) {
+            const Index own = cells_[j + 1] - cells_[j], few = coefficients_[j + 1] - coefficients_[j], at = start_[j];
+            require(at < 0 ? own == few : at + own * few <= static_cast<Index>(shape_.size()), "shapes do not fit their cells");
+        }
+        for (Index i = 0; i < n; ++i)
+            for (Index c = 0; c < d; ++c) {
+                const std::int32_t at = cell.data()[i * d + c];
+                require(at < 0 || (cells_[static_cast<std::size_t>(c)] <= at && at < cells_[static_cast<std::size_t>(c) + 1]), "a cell is not one of its column");
+            }
+        return {cell.data(), n, d, base.data(), k_};
+    }
+};
 
 TB_CLONES void run_add_corrections(const tb::CellsOfRows& x, const double* table, double* scores) {
     tb::add_corrections(x, table, scores);
@@ -236,22 +276,10 @@ void bind_fitting(nb::module_& m) {
     bind_pairs(m);
     bind_rival_words(m);
     bind_word_weights(m);
-    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
-        const Index n = rows(base), k = cols(base), d = cols(cell);
-        require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
-        require(cells.data()[0] == 0 && coefficients.data()[0] == 0, "cells begin at zero");
-        for (Index j = 0; j < d; ++j) {
-            const Index own = cells.data()[j + 1] - cells.data()[j], few = coefficients.data()[j + 1] - coefficients.data()[j], at_ = start.data()[j];
-            require(own >= 0 && few >= 0 && (at_ < 0 ? own == few : at_ + own * few <= rows(shape)), "shapes do not fit their cells");
-        }
-        require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
-        for (Index i = 0; i < n; ++i)
-            for (Index c = 0; c < d; ++c) {
-                const std::int32_t at_row = cell.data()[i * d + c];
-                require(at_row < 0 || (cells.data()[c] <= at_row && at_row < cells.data()[c + 1]), "a cell is not one of its column");
-            }
-        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, little, memory, most);
-    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
+    nb::class_<CorrectedRows>(m, "CorrectedRows")
+        .def(nb::init<const Table<std::int32_t>&, const Table<double>&, const Codes&, const Vector<double>&, const Starts&, const Starts&, const Vector<double>&, const Starts&>(),
+             "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), Release())
+        .def("fit", &CorrectedRows::fit, "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
     m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {
         require(rows(cell) == rows(scores) && cols(table) == cols(scores), "cells do not fit the scores");
         for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");

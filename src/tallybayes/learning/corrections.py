@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,10 +143,13 @@ class Regression:
             found[: len(start)] = start
         little = LITTLE_GAIN if self.is_much else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
-        fitting.fit_corrections(
-            self.cells.cell, self.base, self.labels, self.cells.described, penalty, found, tolerance, little
-        )
+        self._read.fit(penalty, found, tolerance, little)
         return found
+
+    @cached_property
+    def _read(self) -> fitting.CorrectedRows:
+        """The same for the kernel, whatever the penalty."""
+        return fitting.CorrectedRows(self.cells.cell, self.base, self.labels, self.cells.described)
 
     def approached(self, strength: float, times: float = 1.0) -> Array:
         """The same under so many times λ, by way of stronger ones as the folds came to it, unless there is much."""
@@ -155,11 +158,10 @@ class Regression:
             found = self.fitted(times * each, found)
         return self.fitted(times * strength, found)
 
-    def scores(self, coefficients: Array, rows: Any = slice(None)) -> Array:
-        """Scores (n, K) of some rows with the corrections."""
-        scores = np.array(self.base[rows])
-        table = np.concatenate(self.cells.tables(coefficients))
-        fitting.add_corrections(np.ascontiguousarray(self.cells.cell[rows]), table, scores)
+    def scores(self, coefficients: Array) -> Array:
+        """Scores (n, K) with the corrections."""
+        scores = self.base.copy()
+        fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
         return scores
 
 
@@ -198,15 +200,13 @@ def best_strength(
     least = float(judged.weight @ losses(base[rows], judged))
     near = before.near if before is not None else lambda strength, number: None
     starts = [near(strengths[0], number) for number in range(len(parts))]
+    halves = [_Halves.of(part, fold == number) for number, part in enumerate(parts)]
     best, chosen = base, None
     known: dict[float, list[Array]] = {}
     for strength in strengths:
-        work = [
-            (part, fold == number, strength, start)
-            for number, (part, start) in enumerate(zip(parts, starts, strict=True))
-        ]
         scores = base.copy()
         known[strength] = []
+        work = [(part, strength, start) for part, start in zip(halves, starts, strict=True)]
         for number, (found, held) in enumerate(map_each(_unseen, work, threads)):
             known[strength].append(found)
             scores[fold == number] = held
@@ -218,15 +218,26 @@ def best_strength(
             break
     if chosen is not None:
         others = range(len(parts), n_folds)
-        rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
+        rest = map_each(lambda f: _unseen((_Halves.of(regression(f), fold == f), chosen, None)), others, threads)
         for number, (found, scores) in zip(others, rest, strict=True):
             known[chosen].append(found)
             best[fold == number] = scores
     return Path(best, chosen, known)
 
 
-def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> tuple[Array, Array]:
-    """Coefficients learned without some rows under a penalty, and the scores of these rows with them."""
-    regression, own, strength, start = work
-    found = regression.without(own).fitted(strength, start)
-    return found, regression.scores(found, own)
+class _Halves(NamedTuple):
+    """The rows that corrections are learned from, and those that they are judged on."""
+
+    learned: Regression
+    held: Regression
+
+    @classmethod
+    def of(cls, rows: Regression, own: NDArray[np.bool_]) -> _Halves:
+        return cls(rows.without(own), rows.take(np.flatnonzero(own)))
+
+
+def _unseen(work: tuple[_Halves, float, Array | None]) -> tuple[Array, Array]:
+    """Coefficients under a penalty, and the scores of the rows that had no part in them."""
+    part, strength, start = work
+    found = part.learned.fitted(strength, start)
+    return found, part.held.scores(found)

@@ -33,7 +33,7 @@ from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
 from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
 from tallybayes.learning.options import Options
-from tallybayes.learning.remembered import RememberedBatch
+from tallybayes.learning.remembered import FEW_CELLS, RememberedBatch
 from tallybayes.learning.screening import joining_words
 from tallybayes.learning.stacking import Readings, Stack, losses, trust
 from tallybayes.learning.weights import is_better
@@ -274,8 +274,13 @@ def _corrected(
         return model, stack.scores
     bases = [stack.scores] * len(ladders)  # that corrections without each fold start from, and those of all
 
+    kept: dict[tuple[int, int], Cells] = {}
+
     def regression(number: int) -> Regression:
-        found = _joined(cells[ladders[number].informative], pairs[number], folds.batch)
+        key = number % len(ladders), len(pairs[number])  # more pairs come, none goes
+        found = kept.get(key) or _joined(cells[ladders[number].informative], pairs[number], folds.batch)
+        if found.cell.size <= FEW_CELLS:
+            kept[key] = found
         return Regression(found, bases[number], labels).bounded()
 
     path = _judged(regression, bases, folds, stack, shrinkage)
@@ -292,8 +297,8 @@ def _corrected(
         else:
             pairs = before
     assert path.strength is not None
-    if kept := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
-        model = _collapsed(replace(whole, corrected=whole.corrected | kept), stack.weights, shrinkage)
+    if bare := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
+        model = _collapsed(replace(whole, corrected=whole.corrected | bare), stack.weights, shrinkage)
     last = regression(-1)
     # λ was found where a fold was missing. The penalty of a row stays as it was there, so that the model is no surer of
     # rows than those that were judged: its figures and its prediction sets come from them.
