@@ -46,9 +46,8 @@ class Cells:
     @classmethod
     def of(cls, columns: Sequence[Column], codes: NDArray[Any], shapes: Sequence[Array | None]) -> Cells:
         """From the codes (n, D) of each column by itself."""
-        first = np.cumsum([0, *(column.n_cells for column in columns)])[:-1]
-        cell = np.where(codes < 0, -1, codes + first).astype(np.int32)
-        return cls(columns, np.ascontiguousarray(cell), shapes)
+        first = np.cumsum([0, *(column.n_cells for column in columns)], dtype=np.int32)[:-1]
+        return cls(columns, np.where(codes < 0, np.int32(-1), np.add(codes, first, order="C")), shapes)
 
     @cached_property
     def n_cells(self) -> list[int]:
@@ -72,15 +71,20 @@ class Cells:
 
     def joined(self, other: Cells) -> Cells:
         """The columns of both."""
-        first = sum(self.n_cells)
-        cell = np.concatenate((self.cell, np.where(other.cell < 0, -1, other.cell + np.int32(first))), axis=1)
-        return Cells([*self.columns, *other.columns], np.ascontiguousarray(cell), [*self.shapes, *other.shapes])
+        theirs = np.where(other.cell < 0, np.int32(-1), other.cell + np.int32(sum(self.n_cells)))
+        cell = np.concatenate((self.cell, theirs), axis=1)
+        return Cells([*self.columns, *other.columns], cell, [*self.shapes, *other.shapes])
 
     def tables(self, coefficients: Array) -> list[Array]:
         """What the cells of each column add (C, K), from the coefficients (P, K)."""
         ends = np.cumsum([0, *self.sizes]).tolist()
         parts = [coefficients[first:last] for first, last in pairwise(ends)]
         return [part if s is None else s @ part for s, part in zip(self.shapes, parts, strict=True)]
+
+    def table(self, coefficients: Array) -> Array:
+        """The same (ΣC, K) of all columns, one after another."""
+        is_free = all(shape is None for shape in self.shapes)
+        return coefficients if is_free else np.concatenate(self.tables(coefficients))
 
     @cached_property
     def described(self) -> fitting.Shapes:
@@ -160,9 +164,13 @@ class Regression:
 
     def scores(self, coefficients: Array) -> Array:
         """Scores (n, K) with the corrections."""
-        scores = self.base.copy()
-        fitting.add_corrections(self.cells.cell, np.concatenate(self.cells.tables(coefficients)), scores)
-        return scores
+        return _corrected(self.cells.cell, self.cells.table(coefficients), self.base)
+
+
+def _corrected(cell: NDArray[np.int32], table: Array, base: Array) -> Array:
+    scores = base.copy()
+    fitting.add_corrections(cell, table, scores)
+    return scores
 
 
 @dataclass(frozen=True)
@@ -226,18 +234,19 @@ def best_strength(
 
 
 class _Halves(NamedTuple):
-    """The rows that corrections are learned from, and those that they are judged on."""
+    """The rows that corrections are learned from, and the cells and bases of those that they are judged on."""
 
     learned: Regression
-    held: Regression
+    cell: NDArray[np.int32]
+    base: Array
 
     @classmethod
     def of(cls, rows: Regression, own: NDArray[np.bool_]) -> _Halves:
-        return cls(rows.without(own), rows.take(np.flatnonzero(own)))
+        return cls(rows.without(own), rows.cells.cell[own], rows.base[own])
 
 
 def _unseen(work: tuple[_Halves, float, Array | None]) -> tuple[Array, Array]:
     """Coefficients under a penalty, and the scores of the rows that had no part in them."""
     part, strength, start = work
     found = part.learned.fitted(strength, start)
-    return found, part.held.scores(found)
+    return found, _corrected(part.cell, part.learned.cells.table(found), part.base)

@@ -31,7 +31,7 @@ from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, 
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
-from tallybayes.learning.ladder import Ladder, climbed, with_shrinkage
+from tallybayes.learning.ladder import Ladder, climbed, encoded, evidence_of, with_shrinkage
 from tallybayes.learning.options import Options
 from tallybayes.learning.remembered import FEW_CELLS, RememberedBatch
 from tallybayes.learning.screening import joining_words
@@ -122,21 +122,18 @@ class _Folds:
 
     def _fewer(self, other: int, stack: Stack, shrinkage: float | None) -> list[tuple[int, Array]]:
         """Scores (m, K) of the rows of a fold by its ladder, without what was counted of each other fold."""
-        found, read = [], dict[tuple[str, ...], Batch]()  # rows are encoded once for all models of the same columns
+        found, read = [], dict[tuple[str, ...], TableBatch | Batch]()  # rows are encoded once for all models of the same columns
         own = self.judged[self.fold == other]
         for number in range(len(self.ladders)):
             if number == other:
                 continue
             model = _collapsed(self.ladders[other], stack.by_fold[number], shrinkage)
-            schema, places, families = model.schema, model.tally.places, model.settings.families
-            if schema.names not in read:
-                rows = replace(self.every, schema=schema, places=places)
-                read[schema.names] = rows.rows(0, rows.n_rows)
-            every = read[schema.names]
-            theirs = count(every.take(np.flatnonzero(self.dealt == number)), families, 1)
+            names = model.schema.names
+            if names not in read:
+                read[names] = encoded(self.every, model)
+            theirs = count(read[names].take(np.flatnonzero(self.dealt == number)), model.settings.families, 1)
             fewer = replace(model, tally=model.tally.taken_back(theirs))
-            bare = replace(fewer, settings=replace(fewer.settings, prior="none"))
-            evidence = np.nan_to_num(bare.log_joint(every.take(own), 1), neginf=-1e6, posinf=1e6)
+            evidence = np.nan_to_num(evidence_of(fewer, read[names].take(own), 1), neginf=-1e6, posinf=1e6)
             found.append((number, _log_prior(fewer) + evidence))
         return found
 
