@@ -27,7 +27,7 @@ class CorrectedRows:
     """Rows that corrections are learned from: they are read once, whatever the penalties. One thread at a time."""
 
     def __init__(self, cell: NDArray[np.int32], base: Array, labels: Labels, shapes: Shapes) -> None:
-        """``base`` (n, K) are scores, ``cell`` (n, D) numbers the cells over all columns; a negative one adds nothing."""
+        """``base`` (n, K) are scores; ``cell`` (n, D) is numbered over all columns, and a negative one adds nothing."""
         self._rows = _native.CorrectedRows(cell, base, labels.codes, labels.weight, *shapes)
 
     def fit(self, penalty: Array, at: Array, tolerance: float, little: float = 0.0) -> int:

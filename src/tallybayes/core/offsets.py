@@ -139,7 +139,9 @@ class Lookup:
         places = [j for j, column in enumerate(columns) if column.name in offsets]
         if not places:
             return None
-        given = [offsets.get(column.name) for column in columns] if coded else [offsets[columns[j].name] for j in places]
+        given = (
+            [offsets.get(column.name) for column in columns] if coded else [offsets[columns[j].name] for j in places]
+        )
         cells = columns if coded else [offset.cells for offset in given if offset is not None]
         start = kernels.starts(np.array([column.n_cells + 1 for column in cells], dtype=np.int64))
         table, edges, known = np.zeros((int(start[-1]), len(classes))), list[float](), tuple(classes)

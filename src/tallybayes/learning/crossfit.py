@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from tallybayes.core.tally import Block, Tally, count
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
-from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
+from tallybayes.learning.cells import Known, cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
 from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
@@ -55,9 +56,9 @@ class _Folds:
 
     batch: TableBatch
     fold: NDArray[np.intp]
-    every: TableBatch  # those that are learned from, too
-    dealt: NDArray[np.intp]  # the folds of these
-    judged: NDArray[np.intp]  # which of these are judged
+    every: TableBatch  # those that are learned from, one fold after another
+    start: Sequence[int]  # where each fold begins among these, and the end
+    judged: Sequence[NDArray[np.intp]]  # which rows of each fold are judged
     ladders: Sequence[Ladder]
     n_jobs: int | None
 
@@ -78,8 +79,11 @@ class _Folds:
                 return None
             ladders.append(ladder)
             options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
-        judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
-        return cls(batch.take(judged), fold[judged], batch, fold, judged, ladders, options.n_jobs)
+        step = -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES)
+        judged, order = np.arange(0, batch.n_rows, step), np.argsort(fold, kind="stable")
+        start = np.searchsorted(fold[order], np.arange(n_folds + 1)).tolist()
+        own = [np.flatnonzero(order[a:b] % step == 0) for a, b in pairwise(start)]
+        return cls(batch.take(judged), fold[judged], batch.take(order), start, own, ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -111,7 +115,7 @@ class _Folds:
         return np.stack(logs)[self.fold]
 
     def without(self, stack: Stack, shrinkage: float | None) -> list[Array]:
-        """For each fold scores (n, K) that know nothing of it: those of the others by what was counted without it, too."""
+        """For each fold scores (n, K) that know nothing of it: those of the others by counts without it, too."""
         scores = [stack.scores.copy() for _ in self.ladders]
         threads = threads_for(self.every.size, self.n_jobs)
         work = range(len(self.ladders))
@@ -122,8 +126,8 @@ class _Folds:
 
     def _fewer(self, other: int, stack: Stack, shrinkage: float | None) -> list[tuple[int, Array]]:
         """Scores (m, K) of the rows of a fold by its ladder, without what was counted of each other fold."""
-        found, read = [], dict[tuple[str, ...], TableBatch | Batch]()  # rows are encoded once for all models of the same columns
-        own = self.judged[self.fold == other]
+        # Rows are encoded once for all models of the same columns.
+        found, read = [], dict[tuple[str, ...], TableBatch | Batch]()
         for number in range(len(self.ladders)):
             if number == other:
                 continue
@@ -131,9 +135,11 @@ class _Folds:
             names = model.schema.names
             if names not in read:
                 read[names] = encoded(self.every, model)
-            theirs = count(read[names].take(np.flatnonzero(self.dealt == number)), model.settings.families, 1)
-            fewer = replace(model, tally=model.tally.taken_back(theirs))
-            evidence = np.nan_to_num(evidence_of(fewer, read[names].take(own), 1), neginf=-1e6, posinf=1e6)
+            theirs, own = (read[names].rows(self.start[f], self.start[f + 1]) for f in (number, other))
+            if len(self.judged[other]) < own.n_rows:
+                own = own.take(self.judged[other])
+            fewer = replace(model, tally=model.tally.taken_back(count(theirs, model.settings.families, 1)))
+            evidence = np.nan_to_num(evidence_of(fewer, own, 1), neginf=-1e6, posinf=1e6)
             found.append((number, _log_prior(fewer) + evidence))
         return found
 
@@ -272,10 +278,11 @@ def _corrected(
     bases = [stack.scores] * len(ladders)  # that corrections without each fold start from, and those of all
 
     kept: dict[tuple[int, int], Cells] = {}
+    codes: Known | None = {} if folds.batch.n_rows <= MANY else None
 
     def regression(number: int) -> Regression:
         key = number % len(ladders), len(pairs[number])  # more pairs come, none goes
-        found = kept.get(key) or _joined(cells[ladders[number].informative], pairs[number], folds.batch)
+        found = kept.get(key) or _joined(cells[ladders[number].informative], pairs[number], folds.batch, codes)
         if found.cell.size <= FEW_CELLS:
             kept[key] = found
         return Regression(found, bases[number], labels).bounded()
@@ -361,8 +368,8 @@ def _interactions(
     return found
 
 
-def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch) -> Cells:
+def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch, codes: Known | None) -> Cells:
     """The cells of the columns and of pairs."""
     if columns is None:
-        return cells_of_pairs(pairs, batch)
-    return columns.joined(cells_of_pairs(pairs, batch)) if pairs else columns
+        return cells_of_pairs(pairs, batch, codes)
+    return columns.joined(cells_of_pairs(pairs, batch, codes)) if pairs else columns

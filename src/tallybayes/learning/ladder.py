@@ -101,9 +101,9 @@ class Ladder:
     def evidence(self, rows: TableBatch, n_jobs: int | None) -> list[Array]:
         """What each reading says of other rows beyond the prior (n, K)."""
         plain, weighted, paired = self.rungs
-        rows = encoded(rows, paired)
-        found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
-        return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
+        read = encoded(rows, paired)
+        found = [evidence_of(model, read, n_jobs) for model in (plain, weighted)]
+        return [*found, found[1] if paired is weighted else evidence_of(paired, read, n_jobs)]
 
     def together(self, rows: TableBatch, shrinkages: Sequence[float]) -> list[Array]:
         """What the numbers say together beyond each alone (n, K), for each shrinkage; the rows are read once."""
@@ -154,10 +154,11 @@ def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, O
     """What columns add wherever they have a value, from an array (P, K)."""
     kinds = {column.name: column.kind for column in model.schema.columns}
     classes = model.schema.classes
+    some: list[bool] = np.any(shifts, axis=1).tolist()
     return {
         name: Offset(Column(name, kinds[name]), classes, shift[None])
-        for name, shift in zip(names, shifts, strict=True)
-        if shift.any()
+        for name, shift, is_any in zip(names, shifts, some, strict=True)
+        if is_any
     }
 
 
