@@ -245,7 +245,7 @@ void bind_pairs(nb::module_& m) {
         check_codes(codes, levels);
         require(rows(terms) == cols(codes) && n_classes > 1 && 2 * n_classes <= cols(terms) && cols(terms) % 4 == 0 && penalty > 0.0, "slopes do not fit the codes");
         require(rows(out) == rows(pairs), "gains do not fit the pairs");
-        std::vector<float> sums(static_cast<std::size_t>(sizes_of(pairs, levels).first * cols(terms)));
+        std::vector<float> sums(static_cast<std::size_t>(sizes_of(pairs, levels).first * cols(terms) + tb::kSumsTogether * tb::kFewSums));
         const tb::CodedSlopes x{codes.data(), levels.data(), terms.data(), cols(codes), cols(terms), n_classes};
         for (Index i = 0; i < rows(pairs); ++i)
             out.data()[i] = run_interaction_gain(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], penalty, sums.data());
@@ -257,11 +257,14 @@ void bind_pairs(nb::module_& m) {
         const auto [cells, margins] = sizes_of(pairs, levels);
         const Index most = cells + 1;  // the last for missing values
         std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
-        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        const bool is_said = x.n_classes == 2 && x.same_weight >= 0.0;
+        std::vector<double> said(static_cast<std::size_t>(is_said ? 4 * x.n : 0));
+        if (is_said) tb::said_of(x, said.data());
+        std::vector<double> scratch(static_cast<std::size_t>(4 * tb::kHistograms * most + x.n_classes * (7 * most + margins + 1)));
         double* free = scratch.data();
         const auto take = [&](Index size) { return std::exchange(free, free + size); };
         const Index table = x.n_classes * most;
-        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+        const tb::PairScratch s{.cell = cell.data(), .said = is_said ? said.data() : nullptr, .histogram = take(4 * tb::kHistograms * most), .moments = take(2 * table), .both = take(table), .ratio = take(table), .own_ratio = take(table),
                                 .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
         for (Index i = 0; i < rows(pairs); ++i)
             run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
