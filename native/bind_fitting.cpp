@@ -156,11 +156,16 @@ class CorrectedRows {
             const Index own = cells_[j + 1] - cells_[j], few = coefficients_[j + 1] - coefficients_[j], at = start_[j];
             require(at < 0 ? own == few : at + own * few <= static_cast<Index>(shape_.size()), "shapes do not fit their cells");
         }
-        for (Index i = 0; i < n; ++i)
+        const std::vector<std::int32_t> first(cells_.begin(), cells_.end());
+        require(cells_.back() <= std::numeric_limits<std::int32_t>::max(), "there are too many cells");
+        for (Index i = 0; i < n; ++i) {
+            int wrong = 0;  // summed up without a branch, so that the columns go side by side
             for (Index c = 0; c < d; ++c) {
                 const std::int32_t at = cell.data()[i * d + c];
-                require(at < 0 || (cells_[static_cast<std::size_t>(c)] <= at && at < cells_[static_cast<std::size_t>(c) + 1]), "a cell is not one of its column");
+                wrong += (at >= 0) & ((at < first[static_cast<std::size_t>(c)]) | (at >= first[static_cast<std::size_t>(c) + 1]));
             }
+            require(wrong == 0, "a cell is not one of its column");
+        }
         return {cell.data(), n, d, base.data(), k_};
     }
 };

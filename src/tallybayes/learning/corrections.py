@@ -47,7 +47,8 @@ class Cells:
     def of(cls, columns: Sequence[Column], codes: NDArray[Any], shapes: Sequence[Array | None]) -> Cells:
         """From the codes (n, D) of each column by itself."""
         first = np.cumsum([0, *(column.n_cells for column in columns)], dtype=np.int32)[:-1]
-        return cls(columns, np.where(codes < 0, np.int32(-1), np.add(codes, first, order="C")), shapes)
+        cell = np.add(codes.astype(np.int32, copy=False), first, order="C")
+        return cls(columns, np.where(codes < 0, np.int32(-1), cell), shapes)
 
     @cached_property
     def n_cells(self) -> list[int]:
