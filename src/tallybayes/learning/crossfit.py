@@ -8,8 +8,8 @@ evaluation. The final model is learned from all rows in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -269,39 +269,26 @@ def _corrected(
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    ladders = (*folds.ladders, whole)
-    every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
-    cells = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
-    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
-    if None in cells.values() and not all(pairs):
+    regression = _Regressions.of(folds, whole, stack, options)
+    if None in regression.cells and not all(regression.pairs):
         return model, stack.scores
-    bases = [stack.scores] * len(ladders)  # that corrections without each fold start from, and those of all
-
-    kept: dict[tuple[int, int], Cells] = {}
-    codes: Known | None = {} if folds.batch.n_rows <= MANY else None
-
-    def regression(number: int) -> Regression:
-        key = number % len(ladders), len(pairs[number])  # more pairs come, none goes
-        found = kept.get(key) or _joined(cells[ladders[number].informative], pairs[number], folds.batch, codes)
-        if found.cell.size <= FEW_CELLS:
-            kept[key] = found
-        return Regression(found, bases[number], labels).bounded()
-
-    path = _judged(regression, bases, folds, stack, shrinkage)
+    path = _judged(regression, folds, stack, shrinkage)
     if path is None:
         return model, stack.scores
-    more = _interactions(folds, whole, pairs, regression, path, options)
+    more = _interactions(folds, whole, regression, path, options)
     if more[-1]:
-        before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
+        before = regression.pairs
+        regression.pairs = [[*some, *others] for some, others in zip(before, more, strict=True)]
         weaker = STRENGTHS[max(STRENGTHS.index(path.strength) - 1, 0) :]
         other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, weaker, path)
         if _gains(other, path.scores, labels):
             path, whole = other, whole.with_corrected(more[-1], batch, options.n_jobs)
             model = _collapsed(whole, stack.weights, shrinkage)
         else:
-            pairs = before
+            regression.pairs = before
     assert path.strength is not None
-    if bare := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
+    bare = {column.name for column in regression.pairs[-1]} - {*model.schema.names}
+    if bare:  # they have corrections, if no weight
         model = _collapsed(replace(whole, corrected=whole.corrected | bare), stack.weights, shrinkage)
     last = regression(-1)
     # λ was found where a fold was missing. The penalty of a row stays as it was there, so that the model is no surer of
@@ -312,9 +299,43 @@ def _corrected(
     return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
 
 
-def _judged(
-    regression: Callable[[int], Regression], bases: list[Array], folds: _Folds, stack: Stack, shrinkage: float | None
-) -> Path | None:
+@dataclass
+class _Regressions:
+    """The rows that corrections are learned from without each fold, and at last those of all."""
+
+    batch: TableBatch
+    cells: Sequence[Cells | None]  # of the columns that may be corrected
+    pairs: list[list[Column]]  # that have corrections
+    bases: list[Array]  # that corrections start from
+    known: dict[tuple[int, int], Cells] = field(default_factory=dict)
+    codes: Known = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folds: _Folds, whole: Ladder, stack: Stack, options: Options) -> _Regressions:
+        ladders = (*folds.ladders, whole)
+        every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
+        found = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
+        pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
+        return cls(folds.batch, [found[each.informative] for each in ladders], pairs, [stack.scores] * len(ladders))
+
+    def __call__(self, number: int) -> Regression:
+        """The rows without a fold, or those of all."""
+        assert self.batch.labels is not None
+        key = number % len(self.bases), len(self.pairs[number])  # more pairs come, or the last ones go
+        found = self.known.get(key) or self._joined(self.cells[number], self.pairs[number])
+        if found.cell.size <= FEW_CELLS:
+            self.known[key] = found
+        return Regression(found, self.bases[number], self.batch.labels).bounded()
+
+    def _joined(self, columns: Cells | None, pairs: Sequence[Column]) -> Cells:
+        """The cells of the columns and of pairs."""
+        if columns is not None and not pairs:
+            return columns
+        own = cells_of_pairs(pairs, self.batch, self.codes if self.batch.n_rows <= MANY else None)
+        return own if columns is None else columns.joined(own)
+
+
+def _judged(regression: _Regressions, folds: _Folds, stack: Stack, shrinkage: float | None) -> Path | None:
     """Corrections of the bases, judged on rows that had no part in either; None where they gain no more than noise.
 
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
@@ -333,7 +354,7 @@ def _judged(
         place = STRENGTHS.index(path.strength)
         strengths = STRENGTHS[place : place + 2]
     if regression(0).work <= MUCH_WORK or folds.batch.n_rows <= MANY:
-        bases[:-1] = folds.without(stack, shrinkage)
+        regression.bases[:-1] = folds.without(stack, shrinkage)
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
 
@@ -344,15 +365,10 @@ def _gains(path: Path, before: Array, labels: Labels) -> bool:
 
 
 def _interactions(
-    folds: _Folds,
-    whole: Ladder,
-    pairs: Sequence[Sequence[Column]],
-    regression: Callable[[int], Regression],
-    path: Path,
-    options: Options,
+    folds: _Folds, whole: Ladder, regression: _Regressions, path: Path, options: Options
 ) -> list[list[Column]]:
     """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
-    most = options.pairs_for(len(whole.names))
+    most, pairs = options.pairs_for(len(whole.names)), regression.pairs
     is_full = options.given_pairs is not None or most <= len(pairs[-1])  # there is no room for more
     if is_full or path.strength is None or path.strength > MILD:
         return [[] for _ in pairs]
@@ -366,10 +382,3 @@ def _interactions(
         asked = most - len(pairs[number])
         found.append(interacting(parts, pairs[number], folds.batch, scores, rows.labels, asked, words, options.n_jobs))
     return found
-
-
-def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch, codes: Known | None) -> Cells:
-    """The cells of the columns and of pairs."""
-    if columns is None:
-        return cells_of_pairs(pairs, batch, codes)
-    return columns.joined(cells_of_pairs(pairs, batch, codes)) if pairs else columns
