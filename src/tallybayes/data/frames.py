@@ -138,7 +138,7 @@ def profile(name: str, values: Values | Profile) -> Profile:
     """The profile of a column: how much is missing, and its levels or its range; that of a file is there already."""
     if isinstance(values, Profile):
         return values
-    levels = values.distinct() if values.storage in ("text", "boolean") else None  # which shows what is missing, too
+    levels = values.distinct() if values.storage in ("text", "boolean") else None
     n_missing, declared, ordered = values.n_missing, values.declared, values.ordered
     seen = Profile(name, values.storage, len(values), n_missing, levels, declared=declared, ordered=ordered)
     if values.storage not in ("number", "integer") or seen.n_present == 0:

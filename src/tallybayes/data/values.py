@@ -184,8 +184,6 @@ class SeriesValues(HoldsText):
     def n_missing(self) -> int:
         if self.storage == "number":  # Polars and PyArrow distinguish NaN from null; both are missing
             return int(np.count_nonzero(np.isnan(self._array)))
-        if "listed" in vars(self):
-            return int(np.count_nonzero(self.listed.places < 0))
         return int(self.series.null_count())
 
     @cached_property
