@@ -29,6 +29,7 @@ from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
+from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, placed_words
 from tallybayes.data.tables import TableBatch
@@ -174,15 +175,20 @@ def cross_fitted(
     """
     assert rows.labels.codes is not None
     fold = stratified_folds(rows.labels.codes, n_folds)
-    said, slopes = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1])), []
-    for number in range(n_folds):
+    said = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1]))
+
+    def without(number: int) -> Slopes:
         own = np.flatnonzero(fold == number)
         table, begun, weights = rows.weighted(own, rows.ways, n_jobs)
-        slopes.append(begun)
-        factors = np.empty((len(weights[0]), 1 + len(weights)), dtype=np.float32)
+        factors = np.empty((len(rows.learned), 1 + len(weights)), dtype=np.float32)
         for place, times in enumerate((np.ones(len(factors)), *weights)):
             factors[:, place] = rows.factors(times)
         said[own] = table.scores(rows.counts.x, own, factors, n_jobs)
+        return begun
+
+    at_once = max(1, MOST_CELLS // max(rows.counts.count.size, 1))  # each has a table of its own
+    threads = min(threads_for(len(rows.counts.x.word) * said.shape[2], n_jobs), at_once)
+    slopes = list(map_each(without, range(n_folds), threads))
     return fold, said, slopes
 
 
