@@ -87,6 +87,10 @@ void bind_word_weights(nb::module_& m) {
         check_below(column, rows(place), "a word has no place");
         return tb::placed_words(start.data(), column.data(), data.data(), n, place.data(), starts.data(), word.data(), amount.data(), lengths.data(), singles.data());
     }, "start"_a.noconvert(), "column"_a.noconvert(), "data"_a.noconvert(), "place"_a.noconvert(), "starts"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "lengths"_a.noconvert(), "singles"_a.noconvert(), Release());
+    m.def("documents_with", [](const Codes& word, const OutVector<std::int32_t>& documents) {
+        check_below(word, rows(documents), "a word has no place");
+        tb::documents_with(word.data(), rows(word), documents.data());
+    }, "word"_a.noconvert(), "documents"_a.noconvert(), Release());
     m.def("counts_of", [](const Table<double>& count, const Starts& words, const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
         require(rows(out) == rows(words) && cols(out) == cols(count), "counts of words do not fit");
         check_chosen(words, rows(count));

@@ -210,10 +210,21 @@ TB_INLINE std::int64_t placed_words(const std::int64_t* start, const std::int32_
     return at;
 }
 
+// How many documents have each word: to documents (V,), which begins with zeros.
+TB_INLINE void documents_with(const std::int32_t* word, Index n_entries, std::int32_t* documents) {
+    for (Index j = 0; j < n_entries; ++j) {
+        if (j + kAhead < n_entries) TB_PREFETCH(documents + word[j + kAhead]);
+        ++documents[word[j]];
+    }
+}
+
 // The counts (V, K) of some words as floats.
 TB_INLINE void counts_of(const double* count, Index n_classes, const std::int64_t* words, Index n, float* out) {
-    for (Index v = 0; v < n; ++v, out += n_classes)
-        for (Index k = 0; k < n_classes; ++k) out[k] = static_cast<float>(count[words[v] * n_classes + k]);
+    for (Index v = 0; v < n; ++v, out += n_classes) {
+        const double* TB_RESTRICT have = count + words[v] * n_classes;
+        if (v + kAhead < n) TB_PREFETCH(count + words[v + kAhead] * n_classes);
+        for (Index k = 0; k < n_classes; ++k) out[k] = static_cast<float>(have[k]);
+    }
 }
 
 // Turns counts (V, K) of all documents into the smoothed amounts of a table, and their totals (V,), without some of the

@@ -45,10 +45,24 @@ def placed_words(x: Csr, place: NDArray[np.int32], labels: Labels) -> tuple[Text
     return TextRows(start, word[:n_entries], amount[:n_entries], length, labels), singles
 
 
-def counts_of(count: Array, words: NDArray[np.intp]) -> NDArray[np.float32]:
+def documents_with(x: Csr) -> NDArray[np.int32]:
+    """How many documents (V,) have each word."""
+    documents = np.zeros(x.n_columns, dtype=np.int32)
+    _native.documents_with(np.asarray(x.column, dtype=np.int32), documents)
+    return documents
+
+
+def counts_of(count: Array, words: NDArray[np.intp], n_jobs: int | None) -> NDArray[np.float32]:
     """The rows of counts (V, K) that belong to some words."""
     found = np.empty((len(words), count.shape[1]), dtype=np.float32)
-    _native.counts_of(np.ascontiguousarray(count), words.astype(np.int64), found)
+    count, words = np.ascontiguousarray(count), words.astype(np.int64)
+    threads = threads_for(found.size, n_jobs)
+
+    def part(a: int, b: int) -> None:
+        _native.counts_of(count, words[a:b], found[a:b])
+
+    for _ in map_rows(part, len(words), max(1, -(-len(words) // threads)), threads):
+        pass
     return found
 
 

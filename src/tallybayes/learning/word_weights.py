@@ -31,7 +31,7 @@ from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, placed_words
+from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, documents_with, placed_words
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
@@ -258,15 +258,17 @@ def with_word_weights(
     if step > 1:
         places = np.arange(0, batch.n_rows, step)
         batch, scores = batch.take(places), None if scores is None else scores[places]
-    rows = word_rows(model, batch, block, scores, is_sample=step > 1)
+    rows = word_rows(model, batch, block, scores, step > 1, n_jobs)
     n_folds = 3 if len(rows.counts.x.word) * model.n_classes <= MANY_TERMS else 2
     fold, said, slopes = cross_fitted(rows, n_folds, n_jobs)
+    threads = threads_for(said.size, n_jobs)
+    numbers = range(n_folds + 1)  # the last is of no document: what all of them choose
+    *choices, choice = map_each(lambda number: choose(rows, said, fold != number, rows.ways), numbers, threads)
     unseen, before = np.empty((2, *rows.rest.shape))
     for number in range(n_folds):
-        own, others = fold == number, fold != number
-        unseen[own] = choose(rows, said, others, rows.ways).scores(rows, said)[own]
-        before[own] = choose(rows, said, others, (None,)).scores(rows, said)[own]
-    choice = choose(rows, said, np.ones(len(fold), dtype=bool), rows.ways)
+        own = fold == number
+        unseen[own] = choices[number].scores(rows, said)[own]
+        before[own] = choose(rows, said, ~own, (None,)).scores(rows, said)[own]
     assert choice.way is not None
     learned = _with_weights(model, block, rows, choice, rows.final(choice.way, slopes, n_jobs))
     return OfWords(learned, unseen, before, rows.labels, n_folds, step)
@@ -310,7 +312,14 @@ def _shifted(model: Model, text: Column, intercepts: Array) -> dict[str, Offset]
     return {**model.settings.offsets, text.name: offset}
 
 
-def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None, is_sample: bool = False) -> WordRows:
+def word_rows(
+    model: Model,
+    batch: TableBatch,
+    block: str,
+    scores: Array | None,
+    is_sample: bool = False,
+    n_jobs: int | None = None,
+) -> WordRows:
     """The documents of a text with what the model counted of their words.
 
     Words of a single document are left out: without it nothing is known of them. Frequent words come first: what
@@ -322,7 +331,7 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     assert batch.labels is not None
     rows = replace(batch, schema=model.schema, places=model.tally.places)
     x = family.as_weighted(model.words.of_known(block, rows.rows(0, rows.n_rows).blocks[block].x))
-    documents = np.bincount(x.column, minlength=summary.count.shape[1])
+    documents = documents_with(x)
     known = np.flatnonzero(documents >= (1 if is_sample else LEAST_DOCUMENTS))
     rarity = np.uint16(MOST) - np.minimum(documents[known], MOST).astype(np.uint16)  # which is sorted by its digits
     kept = known[np.argsort(rarity, kind="stable")[: max(1, MOST_CELLS // model.n_classes)]]
@@ -330,7 +339,7 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     place[known] = -2
     place[kept] = np.arange(len(kept), dtype=np.int32)
     texts, singles = placed_words(x, place, batch.labels)
-    count = counts_of(summary.count.T, kept)
+    count = counts_of(summary.count.T, kept, n_jobs)
     alpha = float(np.ravel(family.alpha)[0])
     counts = WordCounts(texts, count, summary.class_total, len(documents), singles, alpha, family.by_rivals)
     log_prior = np.maximum(model.log_prior, -1e3)
