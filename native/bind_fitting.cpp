@@ -30,7 +30,9 @@ TB_CLONES double run_word_slopes(const tb::WordTable& t, const tb::TextRows& x, 
     return tb::word_slopes(t, x, l, base, factor, first, last, s, slopes);
 }
 
-TB_CLONES void run_word_evidence(const tb::WordTable& t, Index n_words, float* evidence) { tb::word_evidence(t, n_words, evidence); }
+TB_CLONES void run_word_evidence(const float* total, const double* mass, float alpha, bool rivals, Index n_words, Index n_classes, float* amount) {
+    tb::word_evidence(total, mass, alpha, rivals, n_words, n_classes, amount);
+}
 
 TB_CLONES void run_word_scores(const float* evidence, Index n_classes, const tb::TextRows& x, const std::int64_t* chosen, Index n, const float* weight, Index m,
                                double* scores) {
@@ -115,11 +117,10 @@ void bind_word_weights(nb::module_& m) {
         return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slopes.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
        "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slopes"_a.noconvert(), Release());
-    m.def("word_evidence", [](const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
-                              const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& evidence) {
-        require(rows(evidence) == rows(have) && cols(evidence) == cols(have), "evidence does not fit the counts");
-        run_word_evidence(word_table(have, total, mass, alpha, rivals), rows(have), evidence.data());
-    }, "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a, "evidence"_a.noconvert(), Release());
+    m.def("word_evidence", [](const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& amount, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals) {
+        require(cols(amount) > 0 && rows(total) == rows(amount) && rows(mass) == cols(amount), "counts of words do not fit");
+        run_word_evidence(total.data(), mass.data(), static_cast<float>(alpha), rivals, rows(amount), cols(amount), amount.data());
+    }, "amount"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a, Release());
     m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& evidence, const Starts& chosen,
                             const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
         const Index k = cols(evidence), m = cols(weight);

@@ -141,17 +141,18 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
     return loss;
 }
 
-// What each word says (V, K) in a document that is not in the counts; one that no document has says nothing.
-TB_INLINE void word_evidence(const WordTable& t, Index n_words, float* TB_RESTRICT evidence) {
-    const float least = t.alpha > kNothing ? t.alpha : kNothing;
-    const float* TB_RESTRICT amount = t.amount;
-    std::vector<float> log_mass(static_cast<std::size_t>(t.n_classes));
-    for (Index k = 0; k < t.n_classes; ++k) log_mass[static_cast<std::size_t>(k)] = log_of(std::max(static_cast<float>(t.mass[k]), kNothing));
-    for (Index j = 0; j < n_words * t.n_classes; ++j) evidence[j] = log_of(std::max(amount[j], least));
+// Turns the amounts (V, K) of a table into what each word says in a document that is not in the counts; one that no
+// document has says nothing.
+TB_INLINE void word_evidence(const float* TB_RESTRICT total, const double* mass, float alpha, bool rivals, Index n_words, Index n_classes,
+                             float* TB_RESTRICT amount) {
+    const float least = alpha > kNothing ? alpha : kNothing;
+    std::vector<float> log_mass(static_cast<std::size_t>(n_classes));
+    for (Index k = 0; k < n_classes; ++k) log_mass[static_cast<std::size_t>(k)] = log_of(std::max(static_cast<float>(mass[k]), kNothing));
+    for (Index j = 0; j < n_words * n_classes; ++j) amount[j] = log_of(amount[j] > least ? amount[j] : least);
     const float* TB_RESTRICT of_class = log_mass.data();
-    for (Index v = 0; v < n_words; ++v, evidence += t.n_classes) {
-        const float sign = t.total[v] <= 0.0f ? 0.0f : t.rivals ? -1.0f : 1.0f;
-        for (Index k = 0; k < t.n_classes; ++k) evidence[k] = sign * (evidence[k] - of_class[k]);
+    for (Index v = 0; v < n_words; ++v, amount += n_classes) {
+        const float sign = total[v] <= 0.0f ? 0.0f : rivals ? -1.0f : 1.0f;
+        for (Index k = 0; k < n_classes; ++k) amount[k] = sign * (amount[k] - of_class[k]);
     }
 }
 

@@ -177,17 +177,19 @@ def cross_fitted(
     fold = stratified_folds(rows.labels.codes, n_folds)
     said = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1]))
 
+    at_once = max(1, MOST_CELLS // max(rows.counts.count.size, 1))  # each has a table of its own
+    threads = min(threads_for(len(rows.counts.x.word) * said.shape[2], n_jobs), at_once)
+    within = 1 if threads == n_folds else n_jobs  # threads of a fold
+
     def without(number: int) -> Slopes:
         own = np.flatnonzero(fold == number)
-        table, begun, weights = rows.weighted(own, rows.ways, n_jobs)
+        table, begun, weights = rows.weighted(own, rows.ways, within)
         factors = np.empty((len(rows.learned), 1 + len(weights)), dtype=np.float32)
         for place, times in enumerate((np.ones(len(factors)), *weights)):
             factors[:, place] = rows.factors(times)
-        said[own] = table.scores(rows.counts.x, own, factors, n_jobs)
+        said[own] = table.scores(rows.counts.x, own, factors, within)
         return begun
 
-    at_once = max(1, MOST_CELLS // max(rows.counts.count.size, 1))  # each has a table of its own
-    threads = min(threads_for(len(rows.counts.x.word) * said.shape[2], n_jobs), at_once)
     slopes = list(map_each(without, range(n_folds), threads))
     return fold, said, slopes
 
