@@ -10,6 +10,14 @@
 
 namespace {
 
+// All numbers must be at least 0 and below a limit; they are compared side by side.
+void check_below(const Codes& numbers, Index limit, const char* what) {
+    std::uint32_t beyond = 0;
+    const auto most = static_cast<std::uint32_t>(std::min<Index>(limit, std::numeric_limits<std::int32_t>::max()));
+    for (Index j = 0; j < rows(numbers); ++j) beyond |= static_cast<std::uint32_t>(numbers.data()[j]) >= most;
+    require(!beyond, what);
+}
+
 Index cube_terms(const Cube& a) { return static_cast<Index>(a.shape(2)); }
 
 tb::Rivals rivals(const Cube& terms, const Vector<double>& weight) {
@@ -22,11 +30,13 @@ TB_CLONES double run_word_slopes(const tb::WordTable& t, const tb::TextRows& x, 
     return tb::word_slopes(t, x, l, base, factor, first, last, s, slopes);
 }
 
-TB_CLONES void run_word_evidence(const tb::WordTable& t, Index n_words, float* evidence) { tb::word_evidence(t, n_words, evidence); }
+TB_CLONES void run_word_evidence(const float* total, const double* mass, float alpha, bool rivals, Index n_words, Index n_classes, float* amount) {
+    tb::word_evidence(total, mass, alpha, rivals, n_words, n_classes, amount);
+}
 
 TB_CLONES void run_word_scores(const float* evidence, Index n_classes, const tb::TextRows& x, const std::int64_t* chosen, Index n, const float* weight, Index m,
-                               float* sum, double* scores) {
-    tb::word_scores(evidence, n_classes, x, chosen, n, weight, m, sum, scores);
+                               double* scores) {
+    tb::word_scores(evidence, n_classes, x, chosen, n, weight, m, scores);
 }
 
 TB_CLONES Index run_word_table(const tb::TextRows& x, const tb::Hard& l, const std::int64_t* without, Index n, Index n_words, Index n_classes, float alpha, bool rivals,
@@ -45,7 +55,7 @@ void bind_rival_words(nb::module_& m) {
         require(k > 0 && rows(word_total) == v && rows(alpha) == v && rows(other_total) == k, "counts of words do not fit");
         check_starts(start, n, nnz);
         require(rows(amount) == nnz && rows(terms) == nnz && cols(terms) == k, "words do not fit their evidence");
-        for (Index j = 0; j < nnz; ++j) require(word.data()[j] >= 0 && word.data()[j] < v, "a word has no counts");
+        check_below(word, v, "a word has no counts");
         std::vector<double> mass(static_cast<std::size_t>(k));
         return run_rival_words({count.data(), word_total.data(), other_total.data(), alpha.data(), alpha_sum, heaviest, k}, hard(codes, weights, n, k), start.data(), word.data(), amount.data(), n, mass.data(), terms.data());
     }, "count"_a.noconvert(), "word_total"_a.noconvert(), "other_total"_a.noconvert(), "alpha"_a.noconvert(), "alpha_sum"_a, "heaviest"_a, "codes"_a.noconvert(), "weights"_a.noconvert(), "start"_a.noconvert(), "word"_a.noconvert(),
@@ -55,7 +65,7 @@ void bind_rival_words(nb::module_& m) {
 tb::TextRows text_rows(const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, Index n_words) {
     check_starts(start, rows(length), rows(word));
     require(rows(amount) == rows(word), "words and amounts must have one entry each");
-    for (Index j = 0; j < rows(word); ++j) require(word.data()[j] >= 0 && word.data()[j] < n_words, "a word has no counts");
+    check_below(word, n_words, "a word has no counts");
     return {start.data(), word.data(), amount.data(), length.data()};
 }
 
@@ -76,9 +86,13 @@ void bind_word_weights(nb::module_& m) {
         check_starts(start, n, nnz);
         require(rows(data) == nnz && rows(word) == nnz + 1 && rows(amount) == nnz + 1, "words and amounts must have one entry each");
         require(rows(starts) == n + 1 && rows(singles) == n, "documents do not fit");
-        for (Index j = 0; j < nnz; ++j) require(column.data()[j] >= 0 && column.data()[j] < rows(place), "a word has no place");
+        check_below(column, rows(place), "a word has no place");
         return tb::placed_words(start.data(), column.data(), data.data(), n, place.data(), starts.data(), word.data(), amount.data(), lengths.data(), singles.data());
     }, "start"_a.noconvert(), "column"_a.noconvert(), "data"_a.noconvert(), "place"_a.noconvert(), "starts"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "lengths"_a.noconvert(), "singles"_a.noconvert(), Release());
+    m.def("documents_with", [](const Codes& word, const OutVector<std::int32_t>& documents) {
+        check_below(word, rows(documents), "a word has no place");
+        tb::documents_with(word.data(), rows(word), documents.data());
+    }, "word"_a.noconvert(), "documents"_a.noconvert(), Release());
     m.def("counts_of", [](const Table<double>& count, const Starts& words, const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
         require(rows(out) == rows(words) && cols(out) == cols(count), "counts of words do not fit");
         check_chosen(words, rows(count));
@@ -103,11 +117,10 @@ void bind_word_weights(nb::module_& m) {
         return run_word_slopes(word_table(have, total, mass, alpha, rivals), x, hard(codes, weights, n, k), base.data(), factor.data(), first, last, scratch, slopes.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a,
        "codes"_a.noconvert(), "weights"_a.noconvert(), "base"_a.noconvert(), "factor"_a.noconvert(), "first"_a, "last"_a, "slopes"_a.noconvert(), Release());
-    m.def("word_evidence", [](const Table<float>& have, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals,
-                              const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& evidence) {
-        require(rows(evidence) == rows(have) && cols(evidence) == cols(have), "evidence does not fit the counts");
-        run_word_evidence(word_table(have, total, mass, alpha, rivals), rows(have), evidence.data());
-    }, "have"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a, "evidence"_a.noconvert(), Release());
+    m.def("word_evidence", [](const nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& amount, const Vector<float>& total, const Vector<double>& mass, double alpha, bool rivals) {
+        require(cols(amount) > 0 && rows(total) == rows(amount) && rows(mass) == cols(amount), "counts of words do not fit");
+        run_word_evidence(total.data(), mass.data(), static_cast<float>(alpha), rivals, rows(amount), cols(amount), amount.data());
+    }, "amount"_a.noconvert(), "total"_a.noconvert(), "mass"_a.noconvert(), "alpha"_a, "rivals"_a, Release());
     m.def("word_scores", [](const Starts& start, const Codes& word, const Vector<float>& amount, const Vector<double>& length, const Table<float>& evidence, const Starts& chosen,
                             const Table<float>& weight, const nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& scores) {
         const Index k = cols(evidence), m = cols(weight);
@@ -115,8 +128,7 @@ void bind_word_weights(nb::module_& m) {
         check_chosen(chosen, rows(length));
         require(rows(weight) == rows(evidence), "weights do not fit the words");
         require(rows(scores) == rows(chosen) && cols(scores) == m && static_cast<Index>(scores.shape(2)) == k, "scores do not fit the documents");
-        std::vector<float> sum(static_cast<std::size_t>(m * k));
-        run_word_scores(evidence.data(), k, x, chosen.data(), rows(chosen), weight.data(), m, sum.data(), scores.data());
+        run_word_scores(evidence.data(), k, x, chosen.data(), rows(chosen), weight.data(), m, scores.data());
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "evidence"_a.noconvert(), "chosen"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
 }
 

@@ -200,16 +200,25 @@ TB_INLINE Index first_bad(const Csr<T, I>& x, Index first, Index last) {
     return kNone;
 }
 
-// count[column][class] += w f(x) over the stored entries. The cells are far apart in memory: those of the next row come
+constexpr Index kChecked = 8192;  // entries that are checked at a time: they are still near when they are counted
+constexpr Index kAskedAhead = 200;  // entries whose cells are on their way
+
+// count[column][class] += w f(x) over the stored entries. The cells are far apart in memory: those of the next rows come
 // while this row is counted.
 template <class T, class I, bool binary>
 TB_INLINE Index csr_sums(const Csr<T, I>& x, const Hard& labels, Index n_classes, double threshold, double* count) {
+    const Index end = static_cast<Index>(x.start[x.n]);
+    Index checked = static_cast<Index>(x.start[0]), asked = 0;
     for (Index i = 0; i < x.n; ++i) {
         const Index first = static_cast<Index>(x.start[i]), last = static_cast<Index>(x.start[i + 1]);
-        const Index bad = first_bad<T, I, binary>(x, first, last);
-        if (bad != kNone) return bad;
-        if (i + 1 < x.n)
-            for (Index p = last; p < static_cast<Index>(x.start[i + 2]); ++p) x.ask_for(p, count + labels.codes[i + 1], n_classes, 1);
+        while (checked < last) {
+            const Index next = end - checked < kChecked ? end : checked + kChecked, bad = first_bad<T, I, binary>(x, checked, next);
+            if (bad != kNone) return bad;
+            checked = next;
+        }
+        for (; asked < x.n && static_cast<Index>(x.start[asked]) < last + kAskedAhead; ++asked)
+            for (Index p = static_cast<Index>(x.start[asked]); p < static_cast<Index>(x.start[asked + 1]); ++p)
+                x.ask_for(p, count + labels.codes[asked], n_classes, 1);
         const double w = labels.weight[i];
         double* TB_RESTRICT own = count + labels.codes[i];
         for (Index p = first; p < last; ++p)

@@ -49,12 +49,37 @@ template <Index N, class T = float> struct Lanes {
         for (Index v = 0; v < N; ++v) lane[v] += other.lane[v];
         return *this;
     }
+    friend Lanes operator-(Lanes lanes, const Lanes& other) {
+        for (Index v = 0; v < N; ++v) lanes.lane[v] -= other.lane[v];
+        return lanes;
+    }
+    friend Lanes operator-(Lanes lanes, T other) {
+        for (T& each : lanes.lane) each -= other;
+        return lanes;
+    }
+    friend Lanes operator*(Lanes lanes, const Lanes& other) {
+        for (Index v = 0; v < N; ++v) lanes.lane[v] *= other.lane[v];
+        return lanes;
+    }
     friend Lanes operator*(T by, Lanes lanes) {
         for (T& each : lanes.lane) each *= by;
         return lanes;
     }
 };
 #endif
+
+// Their sum, half upon half.
+template <Index N>
+TB_INLINE float sum_of(const Lanes<N>& lanes) {
+    if constexpr (N == 1) {
+        return lanes[0];
+    } else {
+        const Lanes<N / 2>* half = reinterpret_cast<const Lanes<N / 2>*>(&lanes);
+        Lanes<N / 2> sum = half[0];
+        sum += half[1];
+        return sum_of<N / 2>(sum);
+    }
+}
 
 template <class T>
 struct Matrix {  // strides in elements, so C order, Fortran order and slices are read in place

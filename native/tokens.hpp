@@ -154,12 +154,18 @@ inline void with_rare_words(const Sorted& words, const bool* rare, bool* found) 
     StringList singles;
     for (std::int64_t i = 0; i < words.size; ++i)
         if (rare[i] && words[i].find(' ') == std::string_view::npos) singles.place(words[i]);
+    std::string_view before;
+    bool begins = false;
     for (std::int64_t i = 0; i < words.size; ++i) {
-        found[i] = false;
         std::string_view rest = words[i];
-        if (!rare[i] || rest.find(' ') == std::string_view::npos) continue;
-        for (std::size_t end = 0; !found[i] && end != std::string_view::npos; rest.remove_prefix(end == std::string_view::npos ? 0 : end + 1))
-            end = rest.find(' '), found[i] = singles.has(rest.substr(0, end));
+        std::size_t end = rest.find(' ');
+        found[i] = false;
+        if (!rare[i] || end == std::string_view::npos) continue;
+        if (rest.substr(0, end) != before) before = rest.substr(0, end), begins = singles.has(before);  // most begin as the one before
+        for (found[i] = begins; !found[i] && end != std::string_view::npos;) {
+            rest.remove_prefix(end + 1), end = rest.find(' ');
+            found[i] = singles.has(rest.substr(0, end));
+        }
     }
 }
 

@@ -10,7 +10,8 @@
 namespace tb {
 
 constexpr float kRounding = 1e-6f;  // share of a sum of floats that may be left of nothing
-constexpr std::int64_t kAhead = 12;  // entries
+constexpr std::int64_t kAhead = 32;  // entries
+constexpr Index kSums = 4;  // that grow side by side: one alone waits for each of its additions
 constexpr float kNothing = 1e-30f;  // amount that stands for none: its logarithm is finite
 
 struct WordTable {
@@ -29,49 +30,73 @@ struct TextRows {
     const double* length;       // (n,) amount of all its words, those that are not among the entries, too
 };
 
-// Where a document's terms and sums are worked out. Terms are (K, entries): loops go along the entries, which are many.
+// Where a document's terms and sums are worked out. Terms are (entries, K), as in the table.
 struct WordScratch {
-    std::vector<float> terms, by, mean, square, share;
+    std::vector<float> terms, by, share, log_mass;
     WordScratch(const TextRows& x, Index n, Index n_classes) {
         std::int64_t longest = 0;
         for (Index i = 0; i < n; ++i) longest = std::max(longest, x.start[i + 1] - x.start[i]);
-        const auto room = static_cast<std::size_t>(longest);
-        terms.resize(room * static_cast<std::size_t>(n_classes)), by.resize(room), mean.resize(room), square.resize(room);
-        share.resize(static_cast<std::size_t>(n_classes));
+        by.resize(static_cast<std::size_t>(longest)), terms.resize(by.size() * static_cast<std::size_t>(n_classes));
+        share.resize(static_cast<std::size_t>(n_classes)), log_mass.resize(share.size());
     }
 };
 
-TB_INLINE float sum_of(const float* TB_RESTRICT a, const float* TB_RESTRICT b, Index n) {
-    float sum = 0.0f;
-    TB_SIMD(reduction(+ : sum))
-    for (Index j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
+// Calls work for the classes in turn, with how many there are at a time, a constant, and the first of them.
+template <class Work>
+TB_INLINE void over_classes(Index n_classes, const Work& work) {
+    Index k = 0;
+    for (; k + 16 <= n_classes; k += 16) work(std::integral_constant<Index, 16>(), k);
+    for (; k + 8 <= n_classes; k += 8) work(std::integral_constant<Index, 8>(), k);
+    for (; k + 4 <= n_classes; k += 4) work(std::integral_constant<Index, 4>(), k);
+    for (; k < n_classes; ++k) work(std::integral_constant<Index, 1>(), k);
 }
 
-// What the entries of a document say for each class, the document left out of the counts. A word that no other document
-// has says nothing.
-TB_INLINE void document_terms(const WordTable& t, const TextRows& x, Index i, Index own, double weight, WordScratch& s) {
+// How much each entry of a document counts, and the logarithm of what the classes have of its word and of all words,
+// the document left out of the counts. A word that no other document has counts nothing.
+TB_INLINE void document_logs(const WordTable& t, const TextRows& x, Index i, Index own, double weight, WordScratch& s) {
     const Index n_classes = t.n_classes, first = x.start[i], length = x.start[i + 1] - first;
     const float least = t.alpha > kNothing ? t.alpha : kNothing, w = static_cast<float>(weight);
     const std::int32_t* TB_RESTRICT word = x.word + first;
     const float* TB_RESTRICT amount = x.amount + first;
-    float *TB_RESTRICT terms = s.terms.data(), *TB_RESTRICT by = s.by.data();
-    for (Index j = 0; j < length; ++j) {
+    float *TB_RESTRICT terms = s.terms.data(), *TB_RESTRICT by = s.by.data(), *TB_RESTRICT of_class = s.log_mass.data();
+    for (Index j = 0; j < length; ++j, terms += n_classes) {
         if (j + kAhead < length) {  // words lie all over the table: what comes next is fetched meanwhile
             const float* next = t.amount + static_cast<Index>(word[j + kAhead]) * n_classes;
             TB_PREFETCH(next), TB_PREFETCH(next + n_classes - 1), TB_PREFETCH(t.total + word[j + kAhead]);
         }
         const float* TB_RESTRICT have = t.amount + static_cast<Index>(word[j]) * n_classes;
         const float taken = w * amount[j], of_all = t.rivals ? taken : 0.0f, total = t.total[word[j]];
-        for (Index k = 0; k < n_classes; ++k) terms[k * length + j] = have[k] - of_all;
-        terms[own * length + j] = have[own] - (t.rivals ? 0.0f : taken);
+        over_classes(n_classes, [&](auto some, Index k) {
+            for (Index c = k; c < k + some; ++c) terms[c] = have[c] - of_all > least ? have[c] - of_all : least;
+        });
+        terms[own] = std::max(have[own] - (t.rivals ? 0.0f : taken), least);
         by[j] = total - taken > kRounding * total ? (t.rivals ? -amount[j] : amount[j]) : 0.0f;
     }
-    for (Index k = 0; k < n_classes; ++k, terms += length) {
+    terms = s.terms.data();
+    for (Index c = 0; c < length * n_classes; ++c) terms[c] = log_of(terms[c]);
+    for (Index k = 0; k < n_classes; ++k) {
         const double left = t.mass[k] - ((k == own) != t.rivals ? weight * x.length[i] : 0.0);
-        const float log_mass = log_of(std::max(static_cast<float>(left), kNothing));
-        for (Index j = 0; j < length; ++j) terms[j] = by[j] * (log_of(std::max(terms[j], least)) - log_mass);
+        of_class[k] = log_of(std::max(static_cast<float>(left), kNothing));
     }
+}
+
+// Turns logarithms into what the entries say for N classes, and adds it up, each times the factor of its word.
+template <Index N>
+TB_INLINE void add_terms(const std::int32_t* TB_RESTRICT word, const float* TB_RESTRICT by, Index length, const float* factor,
+                         const float* log_mass, Index n_classes, float* TB_RESTRICT terms, float* TB_RESTRICT score) {
+    using Some = Lanes<N>;
+    const Some of_class = *reinterpret_cast<const Some*>(log_mass);
+    Some sum[kSums] = {};
+    const auto add = [&](Index j, Some& into) {
+        Some& term = *reinterpret_cast<Some*>(terms + j * n_classes);
+        term = by[j] * (term - of_class);
+        into += factor[word[j]] * term;
+    };
+    Index j = 0;
+    for (; j + kSums <= length; j += kSums)
+        for (Index c = 0; c < kSums; ++c) add(j + c, sum[c]);
+    for (; j < length; ++j) add(j, sum[0]);
+    for (Index c = 0; c < kSums; ++c) *reinterpret_cast<Some*>(score) += sum[c];
 }
 
 // How the loss Σ w·(−log P(y | x)) of the documents first .. last that have a weight changes with the weight of each
@@ -81,80 +106,87 @@ TB_INLINE double word_slopes(const WordTable& t, const TextRows& x, const Hard& 
                              const float* factor, Index first, Index last, WordScratch& s, double* slopes) {
     double loss = 0.0;
     const Index n_classes = t.n_classes;
-    float *TB_RESTRICT p = s.share.data(), *TB_RESTRICT mean = s.mean.data(), *TB_RESTRICT square = s.square.data();
+    float* TB_RESTRICT p = s.share.data();
     for (Index i = first; i < last; ++i) {
         const double w = labels.weight[i];
         const Index own = labels.codes[i], length = x.start[i + 1] - x.start[i];
         const std::int32_t* word = x.word + x.start[i];
         if (w == 0.0) continue;
-        document_terms(t, x, i, own, w, s);
-        const float* TB_RESTRICT terms = s.terms.data();
-        for (Index j = 0; j < length; ++j) mean[j] = factor[word[j]];
-        for (Index k = 0; k < n_classes; ++k) p[k] = sum_of(mean, terms + k * length, length) + static_cast<float>(base[i * n_classes + k]);
+        document_logs(t, x, i, own, w, s);
+        for (Index k = 0; k < n_classes; ++k) p[k] = static_cast<float>(base[i * n_classes + k]);
+        over_classes(n_classes, [&](auto some, Index k) {
+            add_terms<some>(word, s.by.data(), length, factor, s.log_mass.data() + k, n_classes, s.terms.data() + k, p + k);
+        });
         const float top = *std::max_element(p, p + n_classes), mine = p[own] - top;
         float sum = 0.0f;
         for (Index k = 0; k < n_classes; ++k) sum += p[k] = exp_of(p[k] - top);
         loss += w * (std::log(static_cast<double>(sum)) - mine);
-        std::fill(mean, mean + length, 0.0f), std::fill(square, square + length, 0.0f);
-        const float* TB_RESTRICT zero = terms + own * length;  // against the document's own class: small numbers lose nothing in squares
-        for (Index k = 0; k < n_classes; ++k) {
-            const float share = p[k] / sum;
-            if (k == own || share < kRounding) continue;
-            for (Index j = 0; j < length; ++j) {
-                const float e = terms[k * length + j] - zero[j], pe = share * e;
-                mean[j] += pe, square[j] += pe * e;
-            }
-        }
-        for (Index j = 0; j < length; ++j) {
+        for (Index k = 0; k < n_classes; ++k) p[k] = k == own || p[k] / sum < kRounding ? 0.0f : p[k] / sum;
+        const float* TB_RESTRICT terms = s.terms.data();
+        for (Index j = 0; j < length; ++j, terms += n_classes) {
             if (j + kAhead < length) TB_PREFETCH(slopes + 2 * static_cast<Index>(word[j + kAhead]));
+            const float zero = terms[own];  // against the document's own class: small numbers lose nothing in squares
+            float mean = 0.0f, square = 0.0f;
+            over_classes(n_classes, [&](auto some, Index k) {
+                using Some = Lanes<some>;
+                const Some e = *reinterpret_cast<const Some*>(terms + k) - zero, pe = *reinterpret_cast<const Some*>(p + k) * e;
+                mean += sum_of<some>(pe), square += sum_of<some>(pe * e);
+            });
+            const float spread = square - mean * mean;
             double* at = slopes + 2 * static_cast<Index>(word[j]);
-            at[0] += w * static_cast<double>(mean[j]);
-            at[1] += w * static_cast<double>(std::max(square[j] - mean[j] * mean[j], 0.0f));
+            at[0] += w * static_cast<double>(mean);
+            at[1] += w * static_cast<double>(spread > 0.0f ? spread : 0.0f);
         }
     }
     return loss;
 }
 
-// What each word says (V, K) in a document that is not in the counts; one that no document has says nothing.
-TB_INLINE void word_evidence(const WordTable& t, Index n_words, float* TB_RESTRICT evidence) {
-    const float least = t.alpha > kNothing ? t.alpha : kNothing;
-    const float* TB_RESTRICT amount = t.amount;
-    std::vector<float> log_mass(static_cast<std::size_t>(t.n_classes));
-    for (Index k = 0; k < t.n_classes; ++k) log_mass[static_cast<std::size_t>(k)] = log_of(std::max(static_cast<float>(t.mass[k]), kNothing));
-    for (Index j = 0; j < n_words * t.n_classes; ++j) evidence[j] = log_of(std::max(amount[j], least));
+// Turns the amounts (V, K) of a table into what each word says in a document that is not in the counts; one that no
+// document has says nothing.
+TB_INLINE void word_evidence(const float* TB_RESTRICT total, const double* mass, float alpha, bool rivals, Index n_words, Index n_classes,
+                             float* TB_RESTRICT amount) {
+    const float least = alpha > kNothing ? alpha : kNothing;
+    std::vector<float> log_mass(static_cast<std::size_t>(n_classes));
+    for (Index k = 0; k < n_classes; ++k) log_mass[static_cast<std::size_t>(k)] = log_of(std::max(static_cast<float>(mass[k]), kNothing));
+    for (Index j = 0; j < n_words * n_classes; ++j) amount[j] = log_of(amount[j] > least ? amount[j] : least);
     const float* TB_RESTRICT of_class = log_mass.data();
-    for (Index v = 0; v < n_words; ++v, evidence += t.n_classes) {
-        const float sign = t.total[v] <= 0.0f ? 0.0f : t.rivals ? -1.0f : 1.0f;
-        for (Index k = 0; k < t.n_classes; ++k) evidence[k] = sign * (evidence[k] - of_class[k]);
+    for (Index v = 0; v < n_words; ++v, amount += n_classes) {
+        const float sign = total[v] <= 0.0f ? 0.0f : rivals ? -1.0f : 1.0f;
+        for (Index k = 0; k < n_classes; ++k) amount[k] = sign * (amount[k] - of_class[k]);
     }
 }
 
-// Adds what a word says for classes from k on, N at a time, to M sums (M, K), each by its weight; where it stopped.
-template <Index N>
-TB_INLINE Index add_word(const float* TB_RESTRICT says, const float* TB_RESTRICT by, float amount, Index m, Index n_classes, Index k, float* TB_RESTRICT sum) {
-    for (; k + N <= n_classes; k += N)
-        for (Index c = 0; c < m; ++c)
-            for (Index i = k; i < k + N; ++i) sum[c * n_classes + i] += by[c] * amount * says[i];
-    return k;
+// The scores of a document for N classes by M weights of its words, which stay in registers: to score (M, K).
+template <Index N, Index M>
+TB_INLINE void add_words(const float* evidence, Index n_classes, const std::int32_t* TB_RESTRICT word, const float* TB_RESTRICT amount, Index length,
+                         const float* weight, Index stride, double* score) {
+    using Some = Lanes<N>;
+    Some sum[M] = {};
+    for (Index j = 0; j < length; ++j) {
+        if (j + kAhead < length) {
+            const Index next = word[j + kAhead];
+            TB_PREFETCH(evidence + next * n_classes), TB_PREFETCH(evidence + next * n_classes + N - 1), TB_PREFETCH(weight + next * stride);
+        }
+        const Some says = amount[j] * *reinterpret_cast<const Some*>(evidence + static_cast<Index>(word[j]) * n_classes);
+        const float* TB_RESTRICT by = weight + static_cast<Index>(word[j]) * stride;
+        for (Index m = 0; m < M; ++m) sum[m] += by[m] * says;
+    }
+    for (Index m = 0; m < M; ++m)
+        for (Index v = 0; v < N; ++v) score[m * n_classes + v] = static_cast<double>(sum[m][v]);
 }
 
 // The scores (rows, M, K) of some documents by M weights (V, M) of every word, from what each word says (V, K).
 TB_INLINE void word_scores(const float* evidence, Index n_classes, const TextRows& x, const std::int64_t* chosen, Index n,
-                           const float* weight, Index m, float* TB_RESTRICT sum, double* scores) {
+                           const float* weight, Index m, double* scores) {
     for (Index r = 0; r < n; ++r, scores += m * n_classes) {
-        const Index first = x.start[chosen[r]], last = x.start[chosen[r] + 1];
-        std::fill(sum, sum + m * n_classes, 0.0f);
-        for (Index j = first; j < last; ++j) {
-            if (j + kAhead < last) {
-                const float* next = evidence + static_cast<Index>(x.word[j + kAhead]) * n_classes;
-                TB_PREFETCH(next), TB_PREFETCH(next + n_classes - 1), TB_PREFETCH(weight + static_cast<Index>(x.word[j + kAhead]) * m);
-            }
-            const float* says = evidence + static_cast<Index>(x.word[j]) * n_classes;
-            const float* by = weight + static_cast<Index>(x.word[j]) * m;
-            const Index k = add_word<4>(says, by, x.amount[j], m, n_classes, add_word<8>(says, by, x.amount[j], m, n_classes, 0, sum), sum);
-            add_word<1>(says, by, x.amount[j], m, n_classes, k, sum);
-        }
-        std::copy(sum, sum + m * n_classes, scores);
+        const Index first = x.start[chosen[r]], length = x.start[chosen[r] + 1] - first;
+        const std::int32_t* word = x.word + first;
+        const float* amount = x.amount + first;
+        over_classes(n_classes, [&](auto some, Index k) {
+            Index c = 0;
+            for (; c + 6 <= m; c += 6) add_words<some, 6>(evidence + k, n_classes, word, amount, length, weight + c, m, scores + c * n_classes + k);
+            for (; c < m; ++c) add_words<some, 1>(evidence + k, n_classes, word, amount, length, weight + c, m, scores + c * n_classes + k);
+        });
     }
 }
 
@@ -179,10 +211,21 @@ TB_INLINE std::int64_t placed_words(const std::int64_t* start, const std::int32_
     return at;
 }
 
+// How many documents have each word: to documents (V,), which begins with zeros.
+TB_INLINE void documents_with(const std::int32_t* word, Index n_entries, std::int32_t* documents) {
+    for (Index j = 0; j < n_entries; ++j) {
+        if (j + kAhead < n_entries) TB_PREFETCH(documents + word[j + kAhead]);
+        ++documents[word[j]];
+    }
+}
+
 // The counts (V, K) of some words as floats.
 TB_INLINE void counts_of(const double* count, Index n_classes, const std::int64_t* words, Index n, float* out) {
-    for (Index v = 0; v < n; ++v, out += n_classes)
-        for (Index k = 0; k < n_classes; ++k) out[k] = static_cast<float>(count[words[v] * n_classes + k]);
+    for (Index v = 0; v < n; ++v, out += n_classes) {
+        const double* TB_RESTRICT have = count + words[v] * n_classes;
+        if (v + kAhead < n) TB_PREFETCH(count + words[v + kAhead] * n_classes);
+        for (Index k = 0; k < n_classes; ++k) out[k] = static_cast<float>(have[k]);
+    }
 }
 
 // Turns counts (V, K) of all documents into the smoothed amounts of a table, and their totals (V,), without some of the
@@ -190,24 +233,29 @@ TB_INLINE void counts_of(const double* count, Index n_classes, const std::int64_
 TB_INLINE Index word_table(const TextRows& x, const Hard& labels, const std::int64_t* without, Index n, Index n_words,
                            Index n_classes, float alpha, bool rivals, float* count, float* total) {
     for (Index v = 0; v < n_words; ++v) {
-        total[v] = 0.0f;
-        for (Index k = 0; k < n_classes; ++k) total[v] += count[v * n_classes + k];
+        float sum = 0.0f;
+        TB_SIMD(reduction(+ : sum))
+        for (Index k = 0; k < n_classes; ++k) sum += count[v * n_classes + k];
+        total[v] = sum;
     }
     for (Index r = 0; r < n; ++r) {
         const Index i = without[r];
         const auto w = static_cast<float>(labels.weight[i]);
-        for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j)
-            count[static_cast<Index>(x.word[j]) * n_classes + labels.codes[i]] -= w * x.amount[j];
+        float* own = count + labels.codes[i];
+        for (std::int64_t j = x.start[i]; j < x.start[i + 1]; ++j) {
+            if (j + kAhead < x.start[i + 1]) TB_PREFETCH(own + static_cast<Index>(x.word[j + kAhead]) * n_classes);
+            own[static_cast<Index>(x.word[j]) * n_classes] -= w * x.amount[j];
+        }
     }
     Index known = 0;
     for (Index v = 0; v < n_words; ++v) {
         float* TB_RESTRICT have = count + v * n_classes;
         const float nothing = kRounding * total[v];
         float left = 0.0f;
-        for (Index k = 0; k < n_classes; ++k) have[k] = have[k] > nothing ? have[k] : 0.0f;
-        for (Index k = 0; k < n_classes; ++k) left += have[k];
+        TB_SIMD(reduction(+ : left))
+        for (Index k = 0; k < n_classes; ++k) left += have[k] = have[k] > nothing ? have[k] : 0.0f;
         total[v] = left, known += left > 0.0f;
-        for (Index k = 0; k < n_classes; ++k) have[k] = (rivals ? std::max(left - have[k], 0.0f) : have[k]) + alpha;
+        for (Index k = 0; k < n_classes; ++k) have[k] = (rivals ? (left > have[k] ? left - have[k] : 0.0f) : have[k]) + alpha;
     }
     return known;
 }

@@ -399,6 +399,21 @@ def test_an_aligned_table_starts_with_a_cache_line(n_columns) -> None:
     assert n_columns == 0 or table.ctypes.data % 64 == 0
 
 
+def test_sparse_rows_are_counted_past_the_ends_of_what_is_checked_together() -> None:
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((400, 300)) < rng.random((400, 1)) ** 4, rng.poisson(2.0, (400, 300)), 0).astype(float)
+    rows, codes = sparse.csr_array(dense), rng.integers(0, 3, 400).astype(np.int32)
+    labels, x = Labels.hard(codes), Csr(rows.data, rows.indices, rows.indptr, 300)
+    expected = np.array([dense[codes == k].sum(axis=0) for k in range(3)])
+    assert_array_equal(kernels.event_sums(x, labels, 3, None)[0], expected)
+    for place in (0, 8191, 8192, len(x.data) - 1):
+        data = x.data.copy()
+        data[place] = -1.0
+        with pytest.raises(CellError) as error:
+            kernels.event_sums(Csr(data, x.column, x.start, 300), labels, 3, None)
+        assert (error.value.row, error.value.column) == (np.searchsorted(x.start, place, "right") - 1, x.column[place])
+
+
 def test_sparse_scores_do_not_depend_on_where_the_table_lies() -> None:
     rng = np.random.default_rng(0)
     x = sparse.csr_array(rng.poisson(0.3, (40, 60)).astype(float))

@@ -197,5 +197,5 @@ class SetFigures:
             held[at] = False
         total = float(weight.sum())
         size = member.sum(axis=1)
-        covered = min(float(weight @ held) / total, 1.0)
-        return cls(asked, covered, float(weight @ size) / total, min(float(weight @ (size == 0)) / total, 1.0))
+        covered, empty = (min(float(weight[which].sum()) / total, 1.0) for which in (held, size == 0))
+        return cls(asked, covered, float((weight * size).sum()) / total, empty)

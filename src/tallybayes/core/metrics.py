@@ -103,7 +103,7 @@ def score(
         method,
         tuple(classes),
         len(codes),
-        wilson(float(weight @ hit) / float(weight.sum()), n),
+        wilson(float(weight[hit].sum()) / float(weight.sum()), n),
         _mean(-own, weight, n, math.log(n_guess)),
         _mean((error**2).sum(axis=1), weight, n, 1.0 - 1.0 / n_guess),
         confusion,

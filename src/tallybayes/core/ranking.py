@@ -1,8 +1,10 @@
-"""How well the probability of a class ranks rows: ROC, precision and recall, gain, and the cost of a threshold."""
+"""How well the probability of a class ranks rows: ROC, precision and recall, gain, and the cost of a threshold.
+
+Sums are sums and no products of vectors: BLAS would wake threads for less work than that takes.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,16 +61,16 @@ class Ranking(ByValue):
     @classmethod
     def of(cls, p: Array, of_class: NDArray[np.bool_], weight: Array) -> Ranking:
         """The ranking of rows with such probabilities of the class."""
-        order = np.argsort(-p, kind="stable")
-        last = np.flatnonzero(np.append(np.diff(p[order]) < 0, True))  # rows of one probability are one step
-        both = [np.cumsum(np.where(of_class == is_it, weight, 0.0)[order])[last] for is_it in (True, False)]
-        positive, negative = both
-        kept = last[_spread(p[order][last], positive + negative)]
-        places = np.searchsorted(last, kept)
+        order = np.argsort(-p)  # in any order where they are equal:
+        ranked = p[order]
+        last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True))  # rows of one probability are one step
+        own, weights = of_class[order], weight[order]
+        positive, negative = (np.cumsum(np.where(own == is_it, weights, 0.0))[last] for is_it in (True, False))
+        kept = _spread(ranked[last], positive + negative)
         return cls(
-            p[order][kept],
-            positive[places],
-            negative[places],
+            ranked[last[kept]],
+            positive[kept],
+            negative[kept],
             _area(positive, negative),
             _precision(positive, negative),
         )
@@ -134,14 +136,14 @@ def _area(positive: Array, negative: Array) -> float:
         return 0.5
     below = np.append(0.0, positive[:-1])
     steps = np.diff(negative, prepend=0.0)
-    return min(max(float(steps @ (positive + below)) / (2.0 * total), 0.0), 1.0)
+    return min(max(float((steps * (positive + below)).sum()) / (2.0 * total), 0.0), 1.0)
 
 
 def _precision(positive: Array, negative: Array) -> float:
     gained = np.diff(positive, prepend=0.0)
     if not positive[-1]:
         return 0.0
-    return min(math.fsum(gained * _share(positive, positive + negative)) / float(positive[-1]), 1.0)
+    return min(float((gained * _share(positive, positive + negative)).sum() / positive[-1]), 1.0)
 
 
 def _share(part: Array, whole: Any) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import iadd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +47,24 @@ def placed_words(x: Csr, place: NDArray[np.int32], labels: Labels) -> tuple[Text
     return TextRows(start, word[:n_entries], amount[:n_entries], length, labels), singles
 
 
-def counts_of(count: Array, words: NDArray[np.intp]) -> NDArray[np.float32]:
+def documents_with(x: Csr) -> NDArray[np.int32]:
+    """How many documents (V,) have each word."""
+    documents = np.zeros(x.n_columns, dtype=np.int32)
+    _native.documents_with(np.asarray(x.column, dtype=np.int32), documents)
+    return documents
+
+
+def counts_of(count: Array, words: NDArray[np.intp], n_jobs: int | None) -> NDArray[np.float32]:
     """The rows of counts (V, K) that belong to some words."""
     found = np.empty((len(words), count.shape[1]), dtype=np.float32)
-    _native.counts_of(np.ascontiguousarray(count), words.astype(np.int64), found)
+    count, words = np.ascontiguousarray(count), words.astype(np.int64)
+    threads = threads_for(found.size, n_jobs)
+
+    def part(a: int, b: int) -> None:
+        _native.counts_of(count, words[a:b], found[a:b])
+
+    for _ in map_rows(part, len(words), max(1, -(-len(words) // threads)), threads):
+        pass
     return found
 
 
@@ -77,21 +93,16 @@ class WordTable:
             _native.word_slopes(*x.arrays, *self._arrays, *args)
             return slopes
 
-        total = np.zeros((len(self.total), 2))
-        for slopes in map_rows(part, x.n_rows, max(1, -(-x.n_rows // threads)), threads):
-            total += slopes
+        total = reduce(iadd, map_rows(part, x.n_rows, max(1, -(-x.n_rows // threads)), threads))
         return total[:, 0], total[:, 1]
 
-    @property
-    def evidence(self) -> NDArray[np.float32]:
-        """What each word says (V, K) in documents that are not in the counts; nothing where no document has it."""
-        evidence = np.empty_like(self.amount)
-        _native.word_evidence(*self._arrays, evidence)
-        return evidence
-
     def scores(self, x: TextRows, rows: NDArray[np.int64], weights: NDArray[np.float32], n_jobs: int | None) -> Array:
-        """Scores (rows, M, K) of documents that are not in the counts, by M weights (V, M) of every word."""
-        scores, evidence = np.empty((len(rows), weights.shape[1], self.amount.shape[1])), self.evidence
+        """Scores (rows, M, K) of documents that are not in the counts, by M weights (V, M) of every word.
+
+        It is the last that is asked of a table: its amounts become what each word says, which is no less memory.
+        """
+        scores, evidence = np.empty((len(rows), weights.shape[1], self.amount.shape[1])), self.amount
+        _native.word_evidence(*self._arrays)
         threads = threads_for(len(x.word) * self.amount.shape[1], n_jobs)
 
         def part(a: int, b: int) -> None:

@@ -29,8 +29,9 @@ from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, plural
 from tallybayes.core.settings import WordWeights
+from tallybayes.core.threads import map_each, threads_for
 from tallybayes.core.tokens import Vocabulary
-from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, placed_words
+from tallybayes.core.word_kernels import TextRows, WordCounts, WordTable, counts_of, documents_with, placed_words
 from tallybayes.data.tables import TableBatch
 from tallybayes.learning.descent import minimised
 from tallybayes.learning.evidence import LEARNED_ROWS, HeldOut
@@ -174,15 +175,22 @@ def cross_fitted(
     """
     assert rows.labels.codes is not None
     fold = stratified_folds(rows.labels.codes, n_folds)
-    said, slopes = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1])), []
-    for number in range(n_folds):
+    said = np.empty((len(fold), 1 + len(rows.ways), rows.rest.shape[1]))
+
+    at_once = max(1, MOST_CELLS // max(rows.counts.count.size, 1))  # each has a table of its own
+    threads = min(threads_for(len(rows.counts.x.word) * said.shape[2], n_jobs), at_once)
+    within = 1 if threads == n_folds else n_jobs  # threads of a fold
+
+    def without(number: int) -> Slopes:
         own = np.flatnonzero(fold == number)
-        table, begun, weights = rows.weighted(own, rows.ways, n_jobs)
-        slopes.append(begun)
-        factors = np.empty((len(weights[0]), 1 + len(weights)), dtype=np.float32)
+        table, begun, weights = rows.weighted(own, rows.ways, within)
+        factors = np.empty((len(rows.learned), 1 + len(weights)), dtype=np.float32)
         for place, times in enumerate((np.ones(len(factors)), *weights)):
             factors[:, place] = rows.factors(times)
-        said[own] = table.scores(rows.counts.x, own, factors, n_jobs)
+        said[own] = table.scores(rows.counts.x, own, factors, within)
+        return begun
+
+    slopes = list(map_each(without, range(n_folds), threads))
     return fold, said, slopes
 
 
@@ -252,15 +260,17 @@ def with_word_weights(
     if step > 1:
         places = np.arange(0, batch.n_rows, step)
         batch, scores = batch.take(places), None if scores is None else scores[places]
-    rows = word_rows(model, batch, block, scores, is_sample=step > 1)
+    rows = word_rows(model, batch, block, scores, step > 1, n_jobs)
     n_folds = 3 if len(rows.counts.x.word) * model.n_classes <= MANY_TERMS else 2
     fold, said, slopes = cross_fitted(rows, n_folds, n_jobs)
+    threads = threads_for(said.size, n_jobs)
+    numbers = range(n_folds + 1)  # the last is of no document: what all of them choose
+    *choices, choice = map_each(lambda number: choose(rows, said, fold != number, rows.ways), numbers, threads)
     unseen, before = np.empty((2, *rows.rest.shape))
     for number in range(n_folds):
-        own, others = fold == number, fold != number
-        unseen[own] = choose(rows, said, others, rows.ways).scores(rows, said)[own]
-        before[own] = choose(rows, said, others, (None,)).scores(rows, said)[own]
-    choice = choose(rows, said, np.ones(len(fold), dtype=bool), rows.ways)
+        own = fold == number
+        unseen[own] = choices[number].scores(rows, said)[own]
+        before[own] = choose(rows, said, ~own, (None,)).scores(rows, said)[own]
     assert choice.way is not None
     learned = _with_weights(model, block, rows, choice, rows.final(choice.way, slopes, n_jobs))
     return OfWords(learned, unseen, before, rows.labels, n_folds, step)
@@ -304,7 +314,14 @@ def shifted(model: Model, text: Column, intercepts: Array) -> dict[str, Offset]:
     return {**model.settings.offsets, text.name: offset}
 
 
-def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None, is_sample: bool = False) -> WordRows:
+def word_rows(
+    model: Model,
+    batch: TableBatch,
+    block: str,
+    scores: Array | None,
+    is_sample: bool = False,
+    n_jobs: int | None = None,
+) -> WordRows:
     """The documents of a text with what the model counted of their words.
 
     Words of a single document are left out: without it nothing is known of them. Frequent words come first: what
@@ -316,7 +333,7 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     assert batch.labels is not None
     rows = replace(batch, schema=model.schema, places=model.tally.places)
     x = family.as_weighted(model.words.of_known(block, rows.rows(0, rows.n_rows).blocks[block].x))
-    documents = np.bincount(x.column, minlength=summary.count.shape[1])
+    documents = documents_with(x)
     known = np.flatnonzero(documents >= (1 if is_sample else LEAST_DOCUMENTS))
     rarity = np.uint16(MOST) - np.minimum(documents[known], MOST).astype(np.uint16)  # which is sorted by its digits
     kept = known[np.argsort(rarity, kind="stable")[: max(1, MOST_CELLS // model.n_classes)]]
@@ -324,7 +341,7 @@ def word_rows(model: Model, batch: TableBatch, block: str, scores: Array | None,
     place[known] = -2
     place[kept] = np.arange(len(kept), dtype=np.int32)
     texts, singles = placed_words(x, place, batch.labels)
-    count = counts_of(summary.count.T, kept)
+    count = counts_of(summary.count.T, kept, n_jobs)
     alpha = float(np.ravel(family.alpha)[0])
     counts = WordCounts(texts, count, summary.class_total, len(documents), singles, alpha, family.by_rivals)
     log_prior = np.maximum(model.log_prior, -1e3)
