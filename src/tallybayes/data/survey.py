@@ -149,6 +149,15 @@ def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapp
     return all(map(is_seen, places))
 
 
+def of_levels(places: Mapping[str, Sequence[int]], families: Mapping[str, Family], schema: Schema) -> list[str]:
+    """The blocks of categories, whose tally a survey has to the last digit."""
+    return [
+        block
+        for block, at in places.items()
+        if families[block].counted_by() == "levels" and can_push(schema, {block: at}, families)
+    ]
+
+
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:
     """The tally of blocks that a scan can count (`can_push`); a column that was not seen is missing in every row."""
     none = np.zeros(len(schema.classes))
