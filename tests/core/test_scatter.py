@@ -79,7 +79,11 @@ def test_many_classes_of_few_rows_are_counted_as_each_by_itself() -> None:
 @pytest.mark.parametrize("soft", [False, True])
 def test_standard_units_give_the_scatter_of_rows_without_missing_values(soft: bool) -> None:
     rng = np.random.default_rng(1)
-    x, weight, codes = rng.normal(size=(9000, 6)) * 1e3 + 7e4, rng.integers(3, size=9000) / 2.0, rng.integers(4, size=9000)
+    x, weight, codes = (
+        rng.normal(size=(9000, 6)) * 1e3 + 7e4,
+        rng.integers(3, size=9000) / 2.0,
+        rng.integers(4, size=9000),
+    )
     x[rng.random(x.shape) < 0.02] = np.nan
     x[5] = 1e308  # whose square is beyond all measure
     each = weight[:, None] * (codes[:, None] == np.arange(5))

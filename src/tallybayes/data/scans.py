@@ -235,6 +235,11 @@ class FileSource:
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
+        if self.file.is_as_stored and not self.seen.unlabelled:
+            from tallybayes.data.parquet import stored_tables  # with PyArrow's reader, which few uses need
+
+            if (stored := stored_tables(self.file, names, self._levels)) is not None:
+                return ahead(stored)
         labelled = f"{label_of(self.file, self.scan.target)} IS NOT NULL"
         return ahead(self.file.listed(self._levels).tables(names, labelled))
 
