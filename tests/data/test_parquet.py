@@ -15,6 +15,9 @@ from tallybayes import learn
 from tallybayes.data.files import open_file
 from tallybayes.data.frames import Table
 from tallybayes.data.parquet import stored_tables
+from tallybayes.data.parquet_survey import counted
+from tallybayes.data.pushdown import survey
+from tallybayes.data.survey import Mode, Survey
 from tallybayes.errors import DataError
 from tallybayes.learning.options import Options
 
@@ -125,3 +128,70 @@ def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
     ours, other = (learn(path, "word", Options(unlabelled="ignore")) for path in (several, labelled))
     assert ours.tally == other.tally
     assert ours.tally.class_weight.sum() < N
+
+
+def same(found: Survey, wanted: Survey) -> None:
+    """Both have the same statistics."""
+    assert found.classes == wanted.classes
+    assert found.unlabelled == wanted.unlabelled
+    np.testing.assert_array_equal(found.class_weight, wanted.class_weight)
+    assert found.columns.keys() == wanted.columns.keys()
+    for name, seen in found.columns.items():
+        want = wanted.columns[name]
+        assert (seen.low, seen.high, seen.n_levels) == (want.low, want.high, want.n_levels), name
+        np.testing.assert_array_equal(seen.weight, want.weight, err_msg=name)
+        np.testing.assert_allclose(seen.mean, want.mean, rtol=1e-12, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(seen.m2, want.m2, rtol=1e-9, err_msg=name)
+        assert {value: count.tolist() for value, count in seen.counts.items()} == {
+            value: count.tolist() for value, count in want.counts.items()
+        }, name
+
+
+MODES: dict[str, Mode] = {
+    "float": "numbers", "nan": "numbers", "single": "numbers", "long": "numbers", "byte": "nothing", "flag": "levels",
+    "word": "levels", "large": "levels", "category": "levels",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WAYS, ids=str)
+@pytest.mark.parametrize("target", ["label", "byte", "flag", "word"])
+def test_our_kernels_survey_what_a_query_does(tmp_path: Path, target: str, how: dict[str, Any]) -> None:
+    file = open_file(written(tmp_path, plain(), **how))
+    modes = {name: mode for name, mode in MODES.items() if name != target}
+    ours = counted(file, target, modes, None)
+    assert ours is not None
+    assert ours.weight.sum() + ours.unlabelled == N
+    wrapped = file.with_columns({"single": ('"single"', "FLOAT")})  # the same, as a query
+    assert counted(wrapped, target, modes, None) is None
+    same(survey(file, target, modes, "ignore"), survey(wrapped, target, modes, "ignore"))
+
+
+def test_classes_that_come_late_are_counted(tmp_path: Path) -> None:
+    table = plain().sort_by("label")
+    file = open_file(written(tmp_path, table, row_group_size=400))
+    wrapped = file.with_columns({"single": ('"single"', "FLOAT")})
+    same(survey(file, "label", MODES), survey(wrapped, "label", MODES))
+
+
+@pytest.mark.parametrize(("name", "mode"), [("nan", "levels"), ("long", "levels"), ("word", "nothing")])
+def test_what_is_not_counted_here_is_left_to_a_query(tmp_path: Path, name: str, mode: Mode) -> None:
+    file = open_file(written(tmp_path, plain()))
+    assert counted(file, "label", {name: mode}, None) is None
+    assert counted(file, "nan", {"float": "numbers"}, None) is None
+
+
+def test_columns_of_many_values_are_left_to_a_query(tmp_path: Path) -> None:
+    table = plain(20_000)
+    names = pa.array([f"name {i // 2}" for i in range(20_000)])
+    for column in (names, names.dictionary_encode()):
+        file = open_file(written(tmp_path, table.append_column("name", column)))
+        assert counted(file, "label", {"name": "levels"}, None) is None
+
+
+@pytest.mark.parametrize(("value", "message"), [(np.inf, "is infinite"), (1e200, "square overflows")])
+def test_numbers_without_moments_are_refused(tmp_path: Path, value: float, message: str) -> None:
+    table = plain()
+    numbers = np.where(np.arange(N) == 2900, value, np.asarray(table["nan"]))
+    file = open_file(written(tmp_path, table.append_column("huge", pa.array(numbers))))
+    with pytest.raises(DataError, match=message):
+        survey(file, "label", {**MODES, "huge": "numbers"})

@@ -106,6 +106,15 @@ def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
             )
 
 
+def refuse_huge(name: str, low: float, high: float, m2: Array) -> None:
+    """Refuse numbers that have no moments."""
+    if np.isinf([low, high]).any():
+        raise DataError(f"column {name!r} is infinite in some row. Replace infinite values, or leave them empty.")
+    if not np.isfinite(m2).all():
+        largest = max(low, high, key=abs)
+        raise DataError(f"column {name!r} holds {largest:g}, whose square overflows. Rescale the column.")
+
+
 class Source(Protocol):
     """Rows that are counted where they are."""
 
