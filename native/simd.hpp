@@ -49,6 +49,10 @@ template <Index N, class T = float> struct Lanes {
         for (Index v = 0; v < N; ++v) lane[v] += other.lane[v];
         return *this;
     }
+    friend Lanes operator-(Lanes lanes, const Lanes& other) {
+        for (Index v = 0; v < N; ++v) lanes.lane[v] -= other.lane[v];
+        return lanes;
+    }
     friend Lanes operator*(T by, Lanes lanes) {
         for (T& each : lanes.lane) each *= by;
         return lanes;
