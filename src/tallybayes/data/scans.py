@@ -248,8 +248,9 @@ class FileSource:
 
     def _read(self, schema: Schema, places: Places) -> list[str]:
         """The columns that some blocks are counted from."""
-        inputs = dict.fromkeys(part.name for at in places.values() for p in at for part in schema.columns[p].inputs)
-        return [name for name in inputs if name in self.file.types]
+        columns = [schema.columns[p] for at in places.values() for p in at]
+        names = dict.fromkeys(part.name for column in columns for part in column.parts or (column,))
+        return [name for name in names if name in self.file.types]
 
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         if self.scan.weight is None and can_push(schema, places, families):
