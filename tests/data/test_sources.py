@@ -358,7 +358,7 @@ def test_nested_columns_are_named(tmp_path: Path) -> None:
 
 def test_paths_that_are_none(tmp_path: Path) -> None:
     for path, message in (
-        (tmp_path, "is a directory; give a file, or a pattern such as"),
+        (tmp_path, "is a directory that holds no table; give a file, or a pattern such as"),
         (tmp_path / "missing.csv", "there is no file"),
         (tmp_path / "*.csv", "no file matches the pattern"),
     ):
@@ -369,6 +369,23 @@ def test_paths_that_are_none(tmp_path: Path) -> None:
         (tmp_path / "secret.csv").chmod(0)
         with pytest.raises(DataError, match="cannot be read: Permission denied"):
             tally_file(tmp_path / "secret.csv", "y")
+
+
+def test_a_directory_is_the_table_whose_parts_it_holds(tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    for label in ("x", "z"):
+        part = folder / f"y={label}"
+        part.mkdir(parents=True)
+        for number in range(2):
+            (part / f"{number}.csv").write_text(f"a,b\n{number},{label * 2}\n{number + 1},{label}\n")
+        (part / "_SUCCESS").touch()
+        (part / ".0.csv.crc").write_bytes(b"crc")
+    found = tally_file(folder, "y")
+    assert found.class_weight.tolist() == [4.0, 4.0]
+    assert found.schema.names == ("a", "b")
+    (folder / "more.jsonl").write_text('{"a": 1, "b": "x", "y": "x"}\n')
+    with pytest.raises(DataError, match="holds tables as csv and json"):
+        tally_file(folder, "y")
 
 
 @pytest.mark.parametrize("name", ["d.parquet", "d.arrow", "d.jsonl", "d.csv.gz"])

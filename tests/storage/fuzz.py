@@ -255,7 +255,7 @@ def use(model: Model, folder: Path, seed: int) -> None:
         lambda: str(explain(model, batch.rows(0, 1), values)),
         lambda: steps(model, batch.rows(0, 1), values),
         lambda: show._record(model, 0, model.provenance.target, None),
-        lambda: (show._schema(model), repr(model), storage.summary(model)),
+        lambda: (model.schema.described(), repr(model), storage.summary(model)),
         lambda: class_profiles(model),
         lambda: export.to_json(model),
         lambda: compile(export.to_python(model), "exported", "exec"),

@@ -16,6 +16,7 @@ FORMATS = {
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     **dict.fromkeys(SUFFIXES, "workbook"),
 }  # fmt: skip
+HIDDEN = (".", "_")  # how names of marks begin, such as _SUCCESS
 COMPRESSED = (".gz", ".zst", ".zstd")
 
 
@@ -30,10 +31,13 @@ def one_character(given: str | None) -> str | None:
 
 
 def found_paths(name: str) -> tuple[str, ...]:
-    """The files that a path or a pattern stands for."""
+    """The files that a path, a directory or a pattern stands for."""
     if os.path.isdir(name):
-        raise DataError(f"{name} is a directory; give a file, or a pattern such as {os.path.join(name, '*.csv')}")
-    found = [name] if os.path.exists(name) else sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
+        found = _files_of(name)
+    elif os.path.exists(name):
+        found = [name]
+    else:
+        found = sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
     if not found:
         what = "no file matches the pattern" if glob.has_magic(name) else "there is no file"
         raise DataError(f"{what} {name}")
@@ -47,11 +51,30 @@ def found_paths(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _files_of(directory: str) -> list[str]:
+    """The tables of a directory, at any depth, as Spark and others write one table in many parts."""
+    found = []
+    for place, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
+        shown = (name for name in names if not name.startswith(HIDDEN))
+        found += [os.path.join(place, name) for name in shown if _suffix(name) in FORMATS]
+    formats = sorted({FORMATS[_suffix(path)] for path in found})
+    if len(formats) == 1:
+        return sorted(found)
+    held = f"tables as {' and '.join(formats)}" if formats else "no table"
+    example = os.path.join(directory, "*.csv")
+    raise DataError(f"{directory} is a directory that holds {held}; give a file, or a pattern such as {example}")
+
+
+def _suffix(path: str) -> str:
+    """The suffix of a file's name, below that of a compression."""
+    return Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), ""))).suffix.lower()
+
+
 def format_of(path: str) -> str:
     """The format by the suffix, or by the first bytes where the suffix is unknown."""
-    plain = Path(path.removesuffix(next((end for end in COMPRESSED if path.lower().endswith(end)), "")))
-    if plain.suffix.lower() in FORMATS:
-        return FORMATS[plain.suffix.lower()]
+    if _suffix(path) in FORMATS:
+        return FORMATS[_suffix(path)]
     with open(path, "rb") as file:
         start = file.read(64)
     if start.startswith(b"PAR1"):

@@ -262,6 +262,8 @@ class TableBatch:
 
 def _enumerated_numbers(values: Values, first: int, last: int) -> NDArray[Any] | None:
     """The numbers of an enumeration (a category of pandas, a dictionary of Arrow) that holds nothing else."""
+    if values.storage != "text" or values.are_lists:
+        return None
     listed = values.listed
     if listed is None or not all(value is None or isinstance(value, Real) for value in listed.values):
         return None

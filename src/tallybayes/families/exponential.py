@@ -115,6 +115,7 @@ class Exponential(Compiled):
 
 def _held(x: NDArray[Any]) -> NDArray[Any]:
     """The numbers that are waiting times or amounts; one below zero is no evidence."""
+    x = np.asarray(x, dtype=np.float64) if x.dtype == object else x
     below = x < 0
     return np.where(below, np.nan, x) if below.any() else x
 
