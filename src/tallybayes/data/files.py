@@ -88,12 +88,6 @@ class File:
         """Names of the columns."""
         return list(self.types)
 
-    @property
-    def is_as_stored(self) -> bool:
-        """Whether the rows are those of Parquet files and nothing is changed in them."""
-        in_folders = any("=" in path for path in self.paths)  # whose names hold values
-        return self.scan.startswith("read_parquet(") and not in_folders
-
     def storage(self, name: str) -> Storage:
         """How the values of a column are stored."""
         kind = self.types[name]

@@ -32,7 +32,7 @@ def stored_tables(file: File, columns: Sequence[str], listed: Collection[str]) -
 
     None where a query has to read them.
     """
-    if not file.is_as_stored or not columns or not all(file.types.get(name) in PLAIN for name in columns):
+    if not _is_unchanged(file) or not columns or not all(file.types.get(name) in PLAIN for name in columns):
         return None
     try:
         if not all(_has(file, pq.read_schema(path), columns) for path in file.paths):
@@ -40,6 +40,11 @@ def stored_tables(file: File, columns: Sequence[str], listed: Collection[str]) -
     except (pa.ArrowException, OSError):  # DuckDB reads it, or says why not
         return None
     return _read(file, columns, [name for name in columns if name in listed])
+
+
+def _is_unchanged(file: File) -> bool:
+    """Whether the rows are those of the files, and nothing is changed in them or taken from the names of folders."""
+    return file.scan.startswith("read_parquet(") and not any("=" in path for path in file.paths)
 
 
 def _has(file: File, schema: Any, columns: Sequence[str]) -> bool:

@@ -63,7 +63,7 @@ def _stored(
     file: File, target: str, asked: Mapping[str, Mode], unlabelled: str, progress: Progress | None
 ) -> Survey | None:
     """What our own kernels count of the columns of a Parquet file; None where a query has to."""
-    if not file.is_as_stored:
+    if file.format != "parquet":
         return None
     from tallybayes.data.parquet_survey import counted  # with PyArrow's reader, which few uses need
 

@@ -22,7 +22,7 @@ from tallybayes.core.threads import ahead
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy
-from tallybayes.data.files import FIRST, known_column
+from tallybayes.data.files import FIRST, File, known_column
 from tallybayes.data.finding import NOTHING, Found, find, part_column
 from tallybayes.data.frames import Table, profile
 from tallybayes.data.inference import infer, kind_for, tokens_for
@@ -235,7 +235,7 @@ class FileSource:
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
-        if self.file.is_as_stored and not self.seen.unlabelled:
+        if isinstance(self.file, File) and self.file.format == "parquet" and not self.seen.unlabelled:
             from tallybayes.data.parquet import stored_tables  # with PyArrow's reader, which few uses need
 
             if (stored := stored_tables(self.file, names, self._levels)) is not None:
