@@ -21,6 +21,7 @@ from tallybayes.data.progress import Progress
 from tallybayes.data.survey import Mode, Seen
 from tallybayes.data.values import Values
 
+FAR = 16.0  # ranges that numbers may lie from zero before they are counted about a centre of their own
 MANY = 8192  # values of a column in one part, beyond which a query counts them
 
 
@@ -32,6 +33,7 @@ class Counting:
     """What was counted so far; a class is known by its place, in the order in which classes come."""
 
     def __init__(self, modes: Mapping[str, Mode]) -> None:
+        self._modes = modes
         self.classes: dict[Level, int] = {}
         self.weight = np.zeros(0)
         self.unlabelled = 0
@@ -59,14 +61,16 @@ class Counting:
         none = np.zeros(len(order))
         found = {name: Seen(self.weight[order], none, none, 0.0, 0.0, {}) for name in self._whole}
         found |= {name: numbers.seen(order) for name, numbers in self._numbers.items()}
-        return found | {name: levels.seen(order) for name, levels in self._levels.items()}
+        found |= {name: levels.seen(order) for name, levels in self._levels.items()}
+        return {name: found[name] for name in self._modes}
 
 
 class _Numbers:
     """The moments and the range of a column of numbers."""
 
     def __init__(self) -> None:
-        self._moments = [np.zeros((0, 1))] * 3
+        self._moments = [np.zeros((0, 1))] * 3  # about the centre
+        self._centre: float | None = None
         self.low, self.high = np.inf, -np.inf
 
     def add(self, values: NDArray[Any], labels: Labels, n_classes: int) -> None:
@@ -75,15 +79,23 @@ class _Numbers:
         if low != low:  # a value is missing; looking for that in the first place takes longer
             low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
         self.low, self.high = min(self.low, float(low)), max(self.high, float(high))
-        if max(-self.low, self.high) < np.inf:
+        if max(-self.low, self.high) < np.inf and low <= high:
             self._moments = [grown(each, n_classes) for each in self._moments]
-            kernels.add_moments(values[:, None], labels, *self._moments)
+            centre = self._near(float(low), float(high))
+            kernels.add_moments((values - centre if centre else values)[:, None], labels, *self._moments)
+
+    def _near(self, low: float, high: float) -> float:
+        """A number that all others are near, seen from zero: then the mean of 1e8 + noise has digits left for it."""
+        if self._centre is None:
+            middle = 0.5 * low + 0.5 * high
+            self._centre = middle if abs(middle) > FAR * (high - low) else 0.0
+        return self._centre
 
     def seen(self, order: NDArray[np.intp]) -> Seen:
         """What was counted, with the classes in some order."""
         low, high = (self.low, self.high) if self.low <= self.high else (0.0, 0.0)  # no value at all
         weight, mean, m2 = (grown(each, len(order))[order, 0] for each in self._moments)
-        return Seen(weight, mean, m2, low, high, {})
+        return Seen(weight, np.where(weight > 0, mean + (self._centre or 0.0), 0.0), m2, low, high, {})
 
 
 class _Levels:
