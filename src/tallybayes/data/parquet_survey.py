@@ -26,7 +26,7 @@ MANY = 8192  # values of a column in one part, beyond which a query counts them
 
 
 class ManyValuesError(Exception):
-    """A column has too many values to be counted so."""
+    """A column has too many values to be counted so, or lists a missing one among them."""
 
 
 class Counting:
@@ -34,7 +34,7 @@ class Counting:
 
     def __init__(self, modes: Mapping[str, Mode]) -> None:
         self._modes = modes
-        self.classes: dict[Level, int] = {}
+        self.classes: dict[Level, int] = {}  # those that are listed, although no row may have them
         self.weight = np.zeros(0)
         self.unlabelled = 0
         self._numbers = {name: _Numbers() for name, mode in modes.items() if mode == "numbers"}
@@ -94,7 +94,7 @@ class _Numbers:
     def seen(self, order: NDArray[np.intp]) -> Seen:
         """What was counted, with the classes in some order."""
         low, high = (self.low, self.high) if self.low <= self.high else (0.0, 0.0)  # no value at all
-        weight, mean, m2 = (grown(each, len(order))[order, 0] for each in self._moments)
+        weight, mean, m2 = (grown(each, order.max() + 1)[order, 0] for each in self._moments)
         return Seen(weight, np.where(weight > 0, mean + (self._centre or 0.0), 0.0), m2, low, high, {})
 
 
@@ -116,7 +116,7 @@ class _Levels:
 
     def seen(self, order: NDArray[np.intp]) -> Seen:
         """What was counted, with the classes in some order."""
-        table, none = grown(self._table.T, len(order))[order], np.zeros(len(order))
+        table, none = grown(self._table.T, order.max() + 1)[order], np.zeros(len(order))
         counts = {value: table[:, place] for value, place in self._place.items() if table[:, place].any()}
         return Seen(table.sum(axis=1), none, none, 0.0, 0.0, counts)
 
@@ -127,14 +127,14 @@ def placed(known: dict[Level, int], value: Level) -> int:
 
 
 def grown(table: Array, n: int) -> Array:
-    """A table with so many rows; new ones are zero."""
-    return table if len(table) == n else np.concatenate((table, np.zeros((n - len(table), *table.shape[1:]))))
+    """A table with at least so many rows; new ones are zero."""
+    return table if len(table) >= n else np.concatenate((table, np.zeros((n - len(table), *table.shape[1:]))))
 
 
 def coded(values: Values) -> tuple[list[Any], NDArray[np.int32]]:
     """The different values of a column, and the place of each row's among them."""
     if isinstance(values, EnumValues):
-        if len(values.listed.values) > MANY:
+        if len(values.listed.values) > MANY or None in values.listed.values:
             raise ManyValuesError
         return list(values.listed.values), values.listed.places
     different = list(values.distinct())

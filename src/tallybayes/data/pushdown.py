@@ -70,7 +70,8 @@ def _stored(
     found = counted(file, target, asked, progress)
     if found is None:
         return None
-    classes = _classes(file, target, found.classes, found.unlabelled, unlabelled)
+    there = [k for k, place in found.classes.items() if found.weight[place]]
+    classes = _classes(file, target, there, found.unlabelled, unlabelled)
     order = np.array([found.classes[k] for k in classes], dtype=np.intp)
     columns = found.columns(order)
     for name, mode in asked.items():
