@@ -5,7 +5,8 @@
 ``trials`` are ten: random 70/30, both ways of random halves, halves by date, and halves of each class by date; of full
 messages, and of bodies with no header but their type and encoding; those by date once more with filters that learn by
 their own verdicts as mail arrives (``bogofilter -u``, ``--autolearn``). Nothing of a trial's test messages has a part
-in its cut-offs. ``delivery`` is the CPU time of one message by a command, and of a server.
+in its cut-offs. ``by_date`` shows what recall no cut-off could exceed. ``delivery`` is the CPU time of one message by
+a command, and of a server.
 
 The SpamAssassin corpus: files sorted by path, ``RandomState(0).permutation``, the first 70 % to train with. Both
 filters are run as commands on the same four directories, with their default thresholds. The settings of ours were
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -31,6 +31,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import _spamassassin
+from benchmarks._mail_corpus import ARCHIVE, arrival, body_alone, read_corpus, splits
+from benchmarks._mail_dates import by_date
 from benchmarks._real import folder
 from benchmarks._timing import Bench, Row
 from tallybayes.mail.client import ask
@@ -41,7 +43,6 @@ from tallybayes.mail.message import read
 from tallybayes.mail.scoring import read_judge
 from tallybayes.mail.serve import sure
 
-ARCHIVE = "mail_spamassassin.tar.gz"
 OURS = [sys.executable, "-m", "tallybayes.cli", "mail"]
 DIRECTORY = tempfile.TemporaryDirectory(prefix="tallybayes-benchmark-")
 KINDS = "ham", "spam"
@@ -193,40 +194,12 @@ def count_of(work: str, theirs: dict[str, float], ours: dict[str, float], name: 
 # ---------------------------------------------------------------------------------------------- trials
 
 
-def arrival(raw: bytes) -> float:
-    """When a message arrived, in seconds since 1970."""
-    return identify(raw).when(0.0)
-
-
-def body_alone(raw: bytes) -> bytes:
-    """A message with no header but its type and encoding."""
-    head, _, rest = raw.partition(b"\n\n")
-    kept = re.findall(rb"(?im)^(?:content-type|content-transfer-encoding):[^\n]*(?:\n[ \t][^\n]*)*", head)
-    return b"".join(line + b"\n" for line in kept) + b"\n" + rest
-
-
-def splits(is_spam: np.ndarray, times: np.ndarray) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Names, training and test messages of the trials."""
-    n = len(is_spam)
-    order = np.random.RandomState(0).permutation(n)
-    yield "random 70/30", order[: int(0.7 * n)], order[int(0.7 * n) :]
-    yield "random halves", order[: n // 2], order[n // 2 :]
-    yield "the other way round", order[n // 2 :], order[: n // 2]
-    order = np.argsort(times, kind="stable")
-    yield "halves by date", order[: n // 2], order[n // 2 :]
-    early = np.concatenate([own[: len(own) // 2] for k in (False, True) if len(own := order[is_spam[order] == k])])
-    yield "halves of each class by date", early, np.setdiff1d(order, early)
-
-
 def trials(bench: Bench) -> Iterator[Row]:
     """Recall and false positives of both filters at their default cut-offs."""
-    place = folder()
-    if place is None or not (place / ARCHIVE).exists() or shutil.which("bogofilter") is None:
-        print(f"# skipped: TALLYBAYES_DATA names no folder with {ARCHIVE}, or bogofilter is not installed")
+    found = read_corpus(bench)
+    if not found or shutil.which("bogofilter") is None:
+        print("# skipped: bogofilter is not installed")
         return
-    with tarfile.open(place / ARCHIVE) as archive:
-        members = sorted((m for m in archive.getmembers() if m.isfile()), key=lambda m: m.name)
-        found = [(m.name, archive.extractfile(m).read()) for m in members[:: 15 if bench.quick else 1]]  # type: ignore[union-attr]
     is_spam = np.array(["/spam-" in name for name, _ in found])
     times = np.array([arrival(raw) for _, raw in found])
     for what, of in (("full messages", bytes), ("bodies", body_alone)):
@@ -343,4 +316,4 @@ def delivery(bench: Bench) -> Iterator[Row]:
         yield Row(f"megabytes for 1,000 messages{what}", size, ours, None, "", None, "MB")
 
 
-SECTIONS = {"spamassassin": spamassassin, "trials": trials, "delivery": delivery}
+SECTIONS = {"spamassassin": spamassassin, "trials": trials, "by_date": by_date, "delivery": delivery}

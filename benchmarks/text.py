@@ -9,6 +9,7 @@ Accuracy is that of one default for all; nothing is chosen on the test parts.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -205,6 +206,55 @@ def _judged(model: Any, texts: list[str], y: Any) -> tuple[float, float]:
     return float((logs.argmax(axis=1) == own).mean()), float(-logs[np.arange(len(own)), own].mean())
 
 
+# ---------------------------------------------------------------------------------------------- tokens="auto"
+
+ALPHABETS = {"Chinese": range(0x4E00, 0x4E00 + 400), "Thai": range(0x0E01, 0x0E2F)}
+
+
+def written(script: str, n: int = 1500, seed: int = 0) -> Labelled:
+    """Made-up texts of four topics: words of a script without blanks, of inflected Latin stems, or three words each."""
+    rng = np.random.default_rng(seed)
+    letters = [chr(c) for c in ALPHABETS.get(script, range(ord("a"), ord("z") + 1))]
+    words = ["".join(rng.choice(letters, rng.integers(2, 5) if script != "inflected" else 7)) for _ in range(600)]
+    endings = ["ssa", "sta", "lla", "lle", "ksi", "tta", "den", "ista"] if script == "inflected" else [""]
+    chances = rng.dirichlet(np.full(len(words), 0.2), 4) * 0.5 + rng.dirichlet(np.full(len(words), 1.0)) * 0.5
+    y, glue = rng.integers(0, 4, n), "" if script in ALPHABETS else " "
+    length = 3 if script == "short" else 12
+    drawn = [rng.choice(len(words), length, p=chances[k]) for k in y]
+    return [glue.join(words[w] + str(rng.choice(endings)) for w in row) for row in drawn], y
+
+
+def auto(bench: Bench) -> Iterator[Row]:
+    """The default beside ``tokens="auto"``: accuracy, log loss and CPU time of the fits."""
+    tables: dict[str, tuple[Any, Any]] = {}
+    for script in ("Chinese", "Thai", "inflected", "short"):
+        texts, y = written(script)
+        tables[f"{script}, made up, 3-fold"] = np.array(texts, dtype=object), y
+    if _is_there():
+        tables |= {name: _csv(file) for name, file in FILES.items()}
+    for name, (texts, y) in tables.items():
+        splits = StratifiedKFold(10 if "10" in name else 3, shuffle=True, random_state=0).split(texts, y)
+        parts = [((texts[a].tolist(), y[a]), (texts[b].tolist(), y[b])) for a, b in splits]
+        yield from _beside(name, parts[: 2 if bench.quick else None])
+    if _is_there() and not bench.quick:
+        yield from _beside("20 Newsgroups, by date", [newsgroups()])
+
+
+def _beside(name: str, parts: list[tuple[Labelled, Labelled]]) -> Iterator[Row]:
+    found: dict[str | None, list[float]] = {}
+    for tokens in (None, "auto"):
+        figures = []
+        for train, test in parts:
+            start = time.process_time()
+            model = TextNB(tokens=tokens, n_jobs=1).fit(*train)  # type: ignore[arg-type]
+            figures.append((*_judged(model, *test), time.process_time() - start))
+        found[tokens] = np.mean(figures, axis=0).tolist()
+        chosen = next(iter(model.model_.provenance.notes[::-1]), "")
+    for place, (what, unit) in enumerate((("accuracy", "share"), ("log loss", "share"), ("fit", "seconds"))):
+        note = "" if place else chosen
+        yield Row(f"{name}: {what}", found[None][place], found["auto"][place], None, "", None, unit, note)
+
+
 def _arrow(texts: list[str]) -> Any:
     import polars as pl
 
@@ -218,4 +268,4 @@ def _is_there() -> bool:
     return there
 
 
-SECTIONS = {section.__name__: section for section in (speed, memory, accuracy)}
+SECTIONS = {section.__name__: section for section in (speed, memory, accuracy, auto)}

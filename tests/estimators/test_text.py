@@ -24,6 +24,7 @@ import tallybayes
 from tallybayes import NaiveBayes, TextNB, Tokens, storage
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import DataError, ModelFileError, NotAvailableError, SchemaError, SettingError, UnlearnError
+from tallybayes.inspection.summary import settings_of
 from tallybayes.learning.pseudocounts import ALPHAS, BEYOND
 
 TEXTS = [
@@ -424,3 +425,64 @@ def test_left_out_texts_choose_runs_of_characters_where_words_have_many_forms():
     assert "runs of 2 to 5 characters" in " ".join(model.model_.provenance.notes)
     assert (model.predict(texts[80:]) == y[80:]).mean() > 0.95
     assert TextNB(tokens="auto", ngrams=(1, 1)).fit(texts, y).schema_.columns[0].tokens.characters is None
+
+
+def made_up(n: int = 150, seed: int = 3) -> tuple[list[str], list[str]]:
+    """Texts of stems that never come back, with the ending of their class."""
+    rng = np.random.default_rng(seed)
+    stems = np.array(["".join(rng.choice(list("bdgklmnprst"), 6)) for _ in range(3 * n)]).reshape(n, 3)
+    labels = rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    ends = {"a": "ovat", "b": "ista", "c": "een"}
+    return [" ".join(stem + ends[k] for stem in row) for row, k in zip(stems, labels, strict=True)], labels.tolist()
+
+
+def test_what_was_tried_is_shown(tmp_path: Path) -> None:
+    texts, labels = made_up()
+    model = TextNB(tokens="auto").fit(texts, labels)
+    best, *others = model.tried_
+    assert best.startswith("runs of 2 to 5 characters in words")
+    assert [*model.tried_.values()] == sorted(model.tried_.values())
+    assert {"bernoulli", "multinomial", "complement"} <= {way.rpartition(", ")[2] for way in model.tried_}
+    assert any(way.startswith("runs of 1 to 3 words") for way in others)
+    assert f"{best}, chosen by held-out loss" in str(model.schema_)
+    assert best in settings_of(model.model_)["tried"]
+    model.save(tmp_path / "model.tally")
+    loaded = tallybayes.load(tmp_path / "model.tally")
+    assert (loaded.tried_, loaded.tokens_, str(loaded.schema_)) == (model.tried_, model.tokens_, str(model.schema_))
+    assert TextNB().fit(texts, labels).tokens_.characters is None
+    assert TextNB().fit(texts, labels).tried_ == {}
+
+
+def test_the_order_of_texts_does_not_change_what_is_chosen() -> None:
+    texts, labels = made_up()
+    mixed = np.random.default_rng(0).permutation(len(texts))
+    one = TextNB(tokens="auto").fit(texts, labels)
+    other = TextNB(tokens="auto").fit([texts[i] for i in mixed], [labels[i] for i in mixed])
+    assert one.tried_ == pytest.approx(other.tried_)
+    assert_allclose(one.predict_proba(texts), other.predict_proba(texts), atol=1e-9)
+
+
+def test_texts_come_and_go_as_they_were_chosen_to_be_read() -> None:
+    texts, labels = made_up()
+    model = TextNB(tokens="auto").fit(texts[:120], labels[:120])
+    before = model.predict_proba(texts)
+    more = copy.deepcopy(model).partial_fit(texts[120:], labels[120:])
+    assert more.tokens_ == model.tokens_
+    assert more.schema_.columns[0].reason.startswith("runs of 2 to 5 characters in words")
+    assert_allclose(more.unlearn(texts[120:], labels[120:]).predict_proba(texts), before, atol=1e-9)
+
+
+def test_tokens_are_chosen_for_equal_weights_too() -> None:
+    texts, labels = made_up()
+    assert TextNB(tokens="auto", weights=None).fit(texts, labels).tokens_.characters == (2, 5)
+    given = TextNB(tokens="auto", family="complement").fit(texts, labels)
+    assert all(way.endswith("complement") for way in given.tried_)
+
+
+@pytest.mark.parametrize("weights", ["auto", "learn", None])
+def test_a_text_without_known_words_gets_the_class_shares(weights: Any) -> None:
+    texts, labels = made_up(400)
+    model = TextNB(weights=weights).fit([text.replace("o", "x x ") for text in texts], labels)
+    shares = [labels.count(name) / len(labels) for name in model.classes_]
+    for text in ("unheard", "", None):
+        assert_allclose(model.predict_proba([text])[0], shares, atol=1e-9)

@@ -56,7 +56,7 @@ def test_factors_are_written_as_they_are_worked_out() -> None:
     core = replace(model.model_, settings=replace(model.model_.settings, weights=weights, offsets={}))
     prior, *others = steps(core, model._rows([row]), row)
     assert prior.factors == ("(27/54)^0.5", "(27/54)^0.5")
-    factor = next(step for step in others if step.what == "p(size = 2)")
+    factor = next(step for step in others if step.what == "p(log size = log 2)")
     mean, spread = map(float, factor.factors[1].removeprefix("N(log 2; ").removesuffix(")^0.25").split(", "))
     assert factor.logs[1] == pytest.approx(0.25 * norm.logpdf(math.log(2), mean, spread), abs=1e-2)
 

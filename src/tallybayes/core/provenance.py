@@ -59,6 +59,8 @@ class Provenance:
         What was chosen on the way, for people.
     chosen : mapping of str to float
         Settings that were chosen by looking at rows, such as ``alpha``.
+    tried : mapping of str to float
+        Ways to read the texts that were compared, and the mean loss of held-out texts by each.
     is_single : bool
         Whether all rows were of single precision; predictions then are, too.
     importance : mapping of str to float
@@ -87,6 +89,7 @@ class Provenance:
     steps: Steps | None = None
     notes: tuple[str, ...] = ()
     chosen: Mapping[str, float | None] = field(default_factory=dict)
+    tried: Mapping[str, float] = field(default_factory=dict)
     is_single: bool = False
     importance: Mapping[str, float] = field(default_factory=dict)
     options: Mapping[str, Any] | None = None

@@ -72,6 +72,7 @@ def settings_of(model: Model) -> dict[str, str]:
     noted = {"weights": "none: the evidence of every column counts once"} if settings.weights is None else {}
     return {
         "families": ", ".join(_family(name, n) for name, n in families.items()),
+        **({"tried": _tried(model.provenance.tried)} if model.provenance.tried else {}),
         "prior": PRIORS.get(str(settings.prior)) or in_words(settings.prior),
         **({"prior_alpha": f"{settings.prior_alpha:g}"} if settings.prior_alpha else {}),
         **noted,
@@ -79,6 +80,12 @@ def settings_of(model: Model) -> dict[str, str]:
         "calibration": "none" if settings.calibration is None else in_words(settings.calibration),
         "parameters": f"{model.n_parameters:,}",
     }
+
+
+def _tried(tried: Mapping[str, float]) -> str:
+    """The ways to read texts that were compared, the best first."""
+    ranked = sorted(tried.items(), key=lambda item: item[1])
+    return "; ".join(f"{way} (held-out loss {loss:.4f})" for way, loss in ranked)
 
 
 def _family(name: str, n_columns: int) -> str:

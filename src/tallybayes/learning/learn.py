@@ -194,7 +194,8 @@ def _placing_bins(column: Column, options: Options) -> Options:
 def _is_given(schema: Schema, options: Options) -> bool:
     """Whether nothing is left to choose: no weights and no pairs, and words only, whose family is given."""
     plain = options.weights is None and options.most_pairs == 0 and not isinstance(options.alpha, str)
-    return plain and all(column.kind in ("text", "tags", "date", "ignored") for column in schema.columns)
+    kinds = {column.kind for column in schema.columns}
+    return plain and options.choose_tokens is None and kinds <= {"text", "tags", "date", "ignored"}
 
 
 def _textbook(source: Source, schema: Schema, settings: Settings, places: Places, options: Options) -> Model:

@@ -292,11 +292,11 @@ def _with_weights(model: Model, block: str, rows: WordRows, choice: Choice, time
         model.settings, weights=replace(given, columns={**given.columns, text.name: usual}, prior=prior, words=words)
     )
     if choice.intercepts.any():
-        settings = replace(settings, offsets=_shifted(model, text, choice.intercepts))
+        settings = replace(settings, offsets=shifted(model, text, choice.intercepts))
     return replace(model, settings=settings, provenance=model.provenance.noted(note))
 
 
-def _shifted(model: Model, text: Column, intercepts: Array) -> dict[str, Offset]:
+def shifted(model: Model, text: Column, intercepts: Array) -> dict[str, Offset]:
     """The offsets of the model, with intercepts wherever there is a text."""
     before = model.settings.offsets.get(text.name)
     table = intercepts[None] if before is None else before.table + intercepts

@@ -67,7 +67,8 @@ def _step(model: Model, block: str, j: int, value: Any, evidence: Array, offsets
     """The factors of one column: what the family says to the power of its weight, times the correction."""
     column = model.schema.columns[model.tally.blocks[block].columns[j]]
     weight = float(model.column_weights[model.tally.blocks[block].columns[j]])
-    named, logs = f"{column.name} = {shown(value)}", tuple(evidence.tolist())
+    log = "log " if model.settings.families[block].of_logs else ""
+    named, logs = f"{log}{column.name} = {log}{shown(value)}", tuple(evidence.tolist())
     added = tuple(f"{np.exp(o):.4g}" for o in offsets.tolist())
     if not weight:
         return Step(f"c({named})", added, logs)
