@@ -120,10 +120,55 @@ void bind_word_weights(nb::module_& m) {
     }, "start"_a.noconvert(), "word"_a.noconvert(), "amount"_a.noconvert(), "length"_a.noconvert(), "evidence"_a.noconvert(), "chosen"_a.noconvert(), "weight"_a.noconvert(), "scores"_a.noconvert(), Release());
 }
 
-TB_CLONES Index run_corrections(const tb::CellsOfRows& x, const tb::Hard& l, const tb::Shapes& shapes, const double* penalty,
-                                double* coefficients, double tolerance, double little, Index memory, Index most) {
-    return tb::Corrections(x, l, shapes, penalty).run(coefficients, tolerance, little, memory, most);
+TB_CLONES Index run_corrections(tb::Corrections& rows, const double* penalty, double* coefficients, double tolerance, double little, Index memory, Index most) {
+    return rows.run(penalty, coefficients, tolerance, little, memory, most);
 }
+
+// Rows that corrections are learned from, as they are read; one thread at a time.
+class CorrectedRows {
+  public:
+    CorrectedRows(const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start)
+        : cells_(checked(cells, cols(cell))), coefficients_(checked(coefficients, cols(cell))), start_(start.data(), start.data() + rows(start)), shape_(shape.data(), shape.data() + rows(shape)), k_(cols(base)),
+          rows_(read(cell, base, codes, weights), hard(codes, weights, rows(base), k_), {cells_.data(), coefficients_.data(), shape_.data(), start_.data()}) {}
+
+    Index fit(const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
+        require(rows(penalty) == coefficients_.back() && rows(at) == rows(penalty) && cols(at) == k_ && memory > 0, "coefficients do not fit their cells");
+        return run_corrections(rows_, penalty.data(), at.data(), tolerance, little, memory, most);
+    }
+
+  private:
+    std::vector<std::int64_t> cells_, coefficients_, start_;
+    std::vector<double> shape_;
+    Index k_;
+    tb::Corrections rows_;
+
+    static std::vector<std::int64_t> checked(const Starts& begin, Index d) {
+        require(rows(begin) == d + 1 && begin.data()[0] == 0, "cells do not fit their columns, or do not begin at zero");
+        for (Index j = 0; j < d; ++j) require(begin.data()[j] <= begin.data()[j + 1], "cells must not end before they begin");
+        return {begin.data(), begin.data() + d + 1};
+    }
+
+    tb::CellsOfRows read(const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights) const {
+        const Index n = rows(base), d = cols(cell);
+        require(k_ > 0 && rows(cell) == n && static_cast<Index>(start_.size()) == d, "cells do not fit their columns");
+        hard(codes, weights, n, k_);
+        for (std::size_t j = 0; j < start_.size(); ++j) {
+            const Index own = cells_[j + 1] - cells_[j], few = coefficients_[j + 1] - coefficients_[j], at = start_[j];
+            require(at < 0 ? own == few : at + own * few <= static_cast<Index>(shape_.size()), "shapes do not fit their cells");
+        }
+        const std::vector<std::int32_t> first(cells_.begin(), cells_.end());
+        require(cells_.back() <= std::numeric_limits<std::int32_t>::max(), "there are too many cells");
+        for (Index i = 0; i < n; ++i) {
+            int wrong = 0;  // summed up without a branch, so that the columns go side by side
+            for (Index c = 0; c < d; ++c) {
+                const std::int32_t at = cell.data()[i * d + c];
+                wrong += (at >= 0) & ((at < first[static_cast<std::size_t>(c)]) | (at >= first[static_cast<std::size_t>(c) + 1]));
+            }
+            require(wrong == 0, "a cell is not one of its column");
+        }
+        return {cell.data(), n, d, base.data(), k_};
+    }
+};
 
 TB_CLONES void run_add_corrections(const tb::CellsOfRows& x, const double* table, double* scores) {
     tb::add_corrections(x, table, scores);
@@ -205,7 +250,7 @@ void bind_pairs(nb::module_& m) {
         check_codes(codes, levels);
         require(rows(terms) == cols(codes) && n_classes > 1 && 2 * n_classes <= cols(terms) && cols(terms) % 4 == 0 && penalty > 0.0, "slopes do not fit the codes");
         require(rows(out) == rows(pairs), "gains do not fit the pairs");
-        std::vector<float> sums(static_cast<std::size_t>(sizes_of(pairs, levels).first * cols(terms)));
+        std::vector<float> sums(static_cast<std::size_t>(sizes_of(pairs, levels).first * cols(terms) + tb::kSumsTogether * tb::kFewSums));
         const tb::CodedSlopes x{codes.data(), levels.data(), terms.data(), cols(codes), cols(terms), n_classes};
         for (Index i = 0; i < rows(pairs); ++i)
             out.data()[i] = run_interaction_gain(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], penalty, sums.data());
@@ -217,11 +262,14 @@ void bind_pairs(nb::module_& m) {
         const auto [cells, margins] = sizes_of(pairs, levels);
         const Index most = cells + 1;  // the last for missing values
         std::vector<std::int32_t> cell(static_cast<std::size_t>(x.n));
-        std::vector<double> scratch(static_cast<std::size_t>(tb::kHistograms * most + x.n_classes * (5 * most + margins + 1)));
+        const bool is_said = x.n_classes == 2 && x.same_weight >= 0.0;
+        std::vector<double> said(static_cast<std::size_t>(is_said ? 4 * x.n : 0));
+        if (is_said) tb::said_of(x, said.data());
+        std::vector<double> scratch(static_cast<std::size_t>(4 * tb::kHistograms * most + x.n_classes * (7 * most + margins + 1)));
         double* free = scratch.data();
         const auto take = [&](Index size) { return std::exchange(free, free + size); };
         const Index table = x.n_classes * most;
-        const tb::PairScratch s{.cell = cell.data(), .histogram = take(tb::kHistograms * most), .both = take(table), .ratio = take(table), .own_ratio = take(table),
+        const tb::PairScratch s{.cell = cell.data(), .said = is_said ? said.data() : nullptr, .histogram = take(4 * tb::kHistograms * most), .moments = take(2 * table), .both = take(table), .ratio = take(table), .own_ratio = take(table),
                                 .table = take(table), .own = take(table), .margins = take(x.n_classes * margins), .total = take(x.n_classes)};
         for (Index i = 0; i < rows(pairs); ++i)
             run_pair_slopes(x, pairs.data()[2 * i], pairs.data()[2 * i + 1], strength.data(), rows(strength), s, out.data() + i * cols(out));
@@ -236,22 +284,10 @@ void bind_fitting(nb::module_& m) {
     bind_pairs(m);
     bind_rival_words(m);
     bind_word_weights(m);
-    m.def("fit_corrections", [](const Table<std::int32_t>& cell, const Table<double>& base, const Codes& codes, const Vector<double>& weights, const Starts& cells, const Starts& coefficients, const Vector<double>& shape, const Starts& start, const Vector<double>& penalty, const Out& at, double tolerance, double little, Index memory, Index most) {
-        const Index n = rows(base), k = cols(base), d = cols(cell);
-        require(k > 0 && rows(cell) == n && rows(cells) == d + 1 && rows(coefficients) == d + 1 && rows(start) == d, "cells do not fit their columns");
-        require(cells.data()[0] == 0 && coefficients.data()[0] == 0, "cells begin at zero");
-        for (Index j = 0; j < d; ++j) {
-            const Index own = cells.data()[j + 1] - cells.data()[j], few = coefficients.data()[j + 1] - coefficients.data()[j], at_ = start.data()[j];
-            require(own >= 0 && few >= 0 && (at_ < 0 ? own == few : at_ + own * few <= rows(shape)), "shapes do not fit their cells");
-        }
-        require(rows(penalty) == coefficients.data()[d] && rows(at) == rows(penalty) && cols(at) == k && memory > 0, "coefficients do not fit their cells");
-        for (Index i = 0; i < n; ++i)
-            for (Index c = 0; c < d; ++c) {
-                const std::int32_t at_row = cell.data()[i * d + c];
-                require(at_row < 0 || (cells.data()[c] <= at_row && at_row < cells.data()[c + 1]), "a cell is not one of its column");
-            }
-        return run_corrections({cell.data(), n, d, base.data(), k}, hard(codes, weights, n, k), {cells.data(), coefficients.data(), shape.data(), start.data()}, penalty.data(), at.data(), tolerance, little, memory, most);
-    }, "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
+    nb::class_<CorrectedRows>(m, "CorrectedRows")
+        .def(nb::init<const Table<std::int32_t>&, const Table<double>&, const Codes&, const Vector<double>&, const Starts&, const Starts&, const Vector<double>&, const Starts&>(),
+             "cell"_a.noconvert(), "base"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "cells"_a.noconvert(), "coefficients"_a.noconvert(), "shape"_a.noconvert(), "start"_a.noconvert(), Release())
+        .def("fit", &CorrectedRows::fit, "penalty"_a.noconvert(), "at"_a.noconvert(), "tolerance"_a, "little"_a, "memory"_a, "most"_a, Release());
     m.def("add_corrections", [](const Table<std::int32_t>& cell, const Table<double>& table, const Out& scores) {
         require(rows(cell) == rows(scores) && cols(table) == cols(scores), "cells do not fit the scores");
         for (Index j = 0; j < rows(cell) * cols(cell); ++j) require(cell.data()[j] < rows(table), "a cell has no correction");

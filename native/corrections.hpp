@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "logs.hpp"
@@ -40,8 +41,9 @@ constexpr Index kImplied = 2;    // a cell that one row in so many is in is that
 // those of all rows without the others.
 class Corrections {
   public:
-    Corrections(const CellsOfRows& x, const Hard& labels, const Shapes& shapes, const double* penalty)
-        : x_(x), shapes_(shapes), penalty_(penalty), lanes_(lanes_for(x.n_classes)),
+    // Rows are read once, whatever the penalties are.
+    Corrections(const CellsOfRows& x, const Hard& labels, const Shapes& shapes)
+        : n_columns_(x.n_columns), n_classes_(x.n_classes), shapes_(shapes), lanes_(lanes_for(x.n_classes)),
           n_cells_(shapes.cell[x.n_columns]), n_coefficients_(shapes.coefficient[x.n_columns]),
           size_(static_cast<std::size_t>(n_coefficients_ * x.n_classes)) {
         const auto cells = static_cast<std::size_t>((n_cells_ + x.n_columns) * lanes_);  // and of a missing value of each
@@ -52,15 +54,16 @@ class Corrections {
         for (Index i = 0; i < x.n; ++i)
             if (labels.weight[i] != 0.0) chosen.push_back(i);
         for (const Index i : chosen) own_.push_back(labels.codes[i]), weight_.push_back(labels.weight[i]);
-        imply(chosen);
+        cell_.resize(imply(x, chosen) + 1);  // and room for one that is no more named
         start_.push_back(0);
+        std::size_t named = 0;
         for (const Index i : chosen) {
             for (Index d = 0; d < x.n_columns; ++d) {
-                const Index given = x.cell[i * x.n_columns + d], implied = implied_[static_cast<std::size_t>(d)];
-                if (given == implied || (given < 0 && implied < 0)) continue;
-                cell_.push_back(static_cast<std::int32_t>((given < 0 ? n_cells_ + d : given) * lanes_));
+                const Index given = x.cell[i * x.n_columns + d], here = given < 0 ? -1 : given;
+                cell_[named] = static_cast<std::int32_t>((given < 0 ? n_cells_ + d : given) * lanes_);
+                named += here != implied_[static_cast<std::size_t>(d)];
             }
-            start_.push_back(cell_.size());
+            start_.push_back(named);
         }
         base_.assign(chosen.size() * static_cast<std::size_t>(lanes_), -1e30f);
         for (std::size_t r = 0; r < chosen.size(); ++r) {
@@ -72,16 +75,18 @@ class Corrections {
 
     // Answers how often the rows were read. The coefficients are where it starts, and then the best. Two steps that
     // gain on average less than the tolerance, or less than a little of what was gained, are the last.
-    TB_INLINE Index run(double* coefficients, double tolerance, double little, Index memory, Index most_steps) {
-        for (std::size_t j = 0; j < size_; ++j) scale_[j] = coefficients[j];
-        std::fill(table_.begin(), table_.end(), 0.0f);
-        passed<true>();  // the curvature of each coefficient by itself, without corrections
+    TB_INLINE Index run(const double* penalty, double* coefficients, double tolerance, double little, Index memory, Index most_steps) {
+        penalty_ = penalty, passes_ = 0, steps_.clear();
+        if (curvature_.empty()) {  // of each coefficient by itself, without corrections
+            std::fill(table_.begin(), table_.end(), 0.0f), std::fill(common_.begin(), common_.end(), 0.0f);
+            curvature_.resize(size_);
+            passed<true>();
+            collected<true>(curvature_.data());
+        }
         std::vector<double> at(size_), slope(size_), after(size_), new_slope(size_), direction(size_);
-        collected<true>(direction.data());
         for (std::size_t j = 0; j < size_; ++j) {
-            at[j] = scale_[j];
-            scale_[j] = 1.0 / std::sqrt(direction[j] + penalty_[j / static_cast<std::size_t>(x_.n_classes)]);
-            at[j] /= scale_[j];
+            scale_[j] = 1.0 / std::sqrt(curvature_[j] + penalty_[j / static_cast<std::size_t>(n_classes_)]);
+            at[j] = coefficients[j] / scale_[j];
         }
         double value = objective(at, slope), before = std::numeric_limits<double>::infinity();  // what the last step gained
         const double first = value;
@@ -118,24 +123,29 @@ class Corrections {
 
     static Index lanes_for(Index k) { return k <= 2 ? 2 : k <= 4 ? 4 : k <= 8 ? 8 : (k + 7) / 8 * 8; }
 
-    // The cell of each column that most rows are in; none where there is no such cell.
-    void imply(const std::vector<Index>& chosen) {
-        std::vector<Index> rows(static_cast<std::size_t>(n_cells_));
+    // The cell of each column that most rows are in; none where there is no such cell. Answers how many cells of rows are
+    // others.
+    std::size_t imply(const CellsOfRows& x, const std::vector<Index>& chosen) {
+        std::vector<Index> rows(static_cast<std::size_t>(n_cells_) + 1);  // the first those of missing values
         for (const Index i : chosen)
-            for (Index d = 0; d < x_.n_columns; ++d)
-                if (const std::int32_t cell = x_.cell[i * x_.n_columns + d]; cell >= 0) ++rows[static_cast<std::size_t>(cell)];
-        for (Index d = 0; d < x_.n_columns; ++d) {
-            const auto first = rows.begin() + shapes_.cell[d], last = rows.begin() + shapes_.cell[d + 1];
+            for (Index d = 0; d < n_columns_; ++d) ++rows[static_cast<std::size_t>(std::max(x.cell[i * n_columns_ + d], -1) + 1)];
+        std::size_t others = chosen.size() * static_cast<std::size_t>(n_columns_) - static_cast<std::size_t>(rows[0]);
+        for (Index d = 0; d < n_columns_; ++d) {
+            const auto first = rows.begin() + 1 + shapes_.cell[d], last = rows.begin() + 1 + shapes_.cell[d + 1];
             const auto most = std::max_element(first, last);
             const bool is_common = most != last && *most * kImplied > static_cast<Index>(chosen.size());
-            implied_.push_back(is_common ? most - rows.begin() : -1);
+            implied_.push_back(is_common ? most - rows.begin() - 1 : -1);
+            if (!is_common) continue;
+            const auto known = static_cast<std::size_t>(std::accumulate(first, last, Index{0}));
+            others += chosen.size() - known - static_cast<std::size_t>(*most);  // missing values are named there
         }
+        return others;
     }
 
     // The tables as rows read them: what a cell adds beyond the common one, which all rows have.
     TB_INLINE void imply_tables() {
         std::fill(common_.begin(), common_.end(), 0.0f);
-        for (Index d = 0; d < x_.n_columns; ++d) {
+        for (Index d = 0; d < n_columns_; ++d) {
             const Index implied = implied_[static_cast<std::size_t>(d)];
             if (implied < 0) continue;
             float* without = table_.data() + (n_cells_ + d) * lanes_;  // a missing value adds nothing
@@ -150,7 +160,7 @@ class Corrections {
 
     // The sums of the common cells: those of all rows without the other cells.
     TB_INLINE void imply_sums() {
-        for (Index d = 0; d < x_.n_columns; ++d) {
+        for (Index d = 0; d < n_columns_; ++d) {
             const Index implied = implied_[static_cast<std::size_t>(d)];
             if (implied < 0) continue;
             const double* without = sums_.data() + (n_cells_ + d) * lanes_;
@@ -163,8 +173,8 @@ class Corrections {
     }
 
     TB_INLINE double objective(const std::vector<double>& at, std::vector<double>& slope) {
-        const Index n_classes = x_.n_classes;
-        for (Index d = 0; d < x_.n_columns; ++d) {
+        const Index n_classes = n_classes_;
+        for (Index d = 0; d < n_columns_; ++d) {
             const Index cells = shapes_.cell[d + 1] - shapes_.cell[d], own = shapes_.coefficient[d + 1] - shapes_.coefficient[d];
             const Index offset = shapes_.coefficient[d] * n_classes;
             const double *from = at.data() + offset, *scale = scale_.data() + offset;
@@ -194,9 +204,9 @@ class Corrections {
     // A derivative by the coefficients from the sums by cells; the diagonal of a second one with Φ².
     template <bool SECOND>
     TB_INLINE void collected(double* out) const {
-        const Index n_classes = x_.n_classes;
+        const Index n_classes = n_classes_;
         std::fill(out, out + size_, 0.0);
-        for (Index d = 0; d < x_.n_columns; ++d) {
+        for (Index d = 0; d < n_columns_; ++d) {
             const Index cells = shapes_.cell[d + 1] - shapes_.cell[d], own = shapes_.coefficient[d + 1] - shapes_.coefficient[d];
             const double* from = sums_.data() + shapes_.cell[d] * lanes_;
             double* to = out + shapes_.coefficient[d] * n_classes;
@@ -332,16 +342,16 @@ class Corrections {
         }
     }
 
-    const CellsOfRows& x_;
-    const Shapes& shapes_;
-    const double* penalty_;  // (P,)
+    Index n_columns_, n_classes_;
+    Shapes shapes_;
+    const double* penalty_ = nullptr;  // (P,)
     Index lanes_, n_cells_, n_coefficients_, passes_ = 0;
     std::size_t size_;
     std::vector<Index> implied_;            // (D,) the cell of each column that rows do not name; −1 for none
     std::vector<std::int32_t> own_, cell_;  // of the rows that have a weight: classes, and cells as places in the table
     std::vector<std::size_t> start_;        // where the cells of each row begin
     std::vector<float> base_, table_, part_, scores_, common_, part_total_;
-    std::vector<double> weight_, sums_, scale_, total_;
+    std::vector<double> weight_, sums_, scale_, total_, curvature_;
     std::vector<Step> steps_;
 };
 

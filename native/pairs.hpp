@@ -111,17 +111,22 @@ struct GridRows {  // sorted by class; of each class, those that are compared co
 
 struct PairScratch {
     std::int32_t* cell;  // (n,) the last, after all cells, for missing values
-    double *histogram;   // (kHistograms · cells)
+    const double* said;  // (n, 4) of two classes and rows of one weight, see `said_of`; else null
+    double *histogram;   // (kHistograms · cells), and four times as many for what is said
+    double *moments;     // (K, cells, 2) the sums of what is said of the rows of each class
     double *both, *ratio, *own_ratio, *table, *own;  // (K, cells)
     double *margins, *total;                         // (K, n_left + n_right), (K,)
 };
 
-TB_INLINE void count_pair(const GridRows& x, Index left, Index right, const PairScratch& s, Index step) {
+TB_INLINE void find_cells(const GridRows& x, Index left, Index right, std::int32_t* TB_RESTRICT cell, Index step) {
     const std::int32_t *a = x.codes + left * x.n, *b = x.codes + right * x.n;
     const auto n_right = static_cast<std::int32_t>(x.levels[right]), none = static_cast<std::int32_t>(step - 1);
-    std::int32_t* TB_RESTRICT cell = s.cell;
     TB_SIMD()
     for (Index i = 0; i < x.n; ++i) cell[i] = (a[i] | b[i]) < 0 ? none : a[i] * n_right + b[i];
+}
+
+TB_INLINE void count_pair(const GridRows& x, const PairScratch& s, Index step) {
+    const std::int32_t* cell = s.cell;
     const Index apart = step <= kNarrow ? step : 0, histograms = apart ? kHistograms : 1;
     for (Index k = 0; k < x.n_classes; ++k) {
         double *h = s.histogram, *to = s.both + k * step;
@@ -138,6 +143,56 @@ TB_INLINE void count_pair(const GridRows& x, Index left, Index right, const Pair
         }
         s.total[k] = total;
     }
+}
+
+// said (n, 4): the weight of each row and, where it is compared, the posterior p of the class that is not its own, and
+// p·(1 − p). With two classes and one weight, slopes need no more of the rows of a cell than the sums of these.
+TB_INLINE void said_of(const GridRows& x, double* said) {
+    for (Index k = 0; k < 2; ++k)
+        for (Index i = x.start[k]; i < x.start[k + 1]; ++i) {
+            const Index place = i - x.start[k];
+            const double p = place < x.n_compared(k) ? x.posterior[(1 - k) * x.compared[2] + x.compared[k] + place] : 0.0;
+            const double row[4] = {x.weight[i], p, p - p * p, 0.0};
+            for (Index j = 0; j < 4; ++j) said[4 * i + j] = row[j];
+        }
+}
+
+// The same counts, and the sums of what is said.
+TB_INLINE void count_said(const GridRows& x, const PairScratch& s, Index step) {
+    using Row = Lanes<4, double>;
+    const Index apart = step <= kNarrow ? 4 * step : 0, histograms = apart ? kHistograms : 1;
+    for (Index k = 0; k < 2; ++k) {
+        double* h = s.histogram;
+        for (Index c = 0; c < histograms * 4 * step; ++c) h[c] = 0.0;
+        const auto add = [&](Index i, Index l) {
+            *reinterpret_cast<Row*>(h + l * apart + 4 * s.cell[i]) += *reinterpret_cast<const Row*>(s.said + 4 * i);
+        };
+        Index i = x.start[k];
+        for (; i + kHistograms <= x.start[k + 1]; i += kHistograms)
+            for (Index l = 0; l < kHistograms; ++l) add(i + l, l);
+        for (; i < x.start[k + 1]; ++i) add(i, 0);
+        double total = 0.0;
+        for (Index c = 0; c < step; ++c) {
+            double sum[3] = {h[4 * c], h[4 * c + 1], h[4 * c + 2]};
+            for (Index l = 1; l < histograms; ++l)
+                for (Index j = 0; j < 3; ++j) sum[j] += h[l * apart + 4 * c + j];
+            s.both[k * step + c] = sum[0];
+            s.moments[2 * (k * step + c)] = sum[1], s.moments[2 * (k * step + c) + 1] = sum[2];
+            total += c < step - 1 ? sum[0] : 0.0;
+        }
+        s.total[k] = total;
+    }
+}
+
+// As `add_class`, from these sums.
+TB_INLINE void add_said(const GridRows& x, Index y, Index step, const PairScratch& s, double* sums) {
+    const double *own = s.own + y * step, *other = s.table + (1 - y) * step, *moments = s.moments + 2 * y * step;
+    double slope = 0.0, curvature = 0.0;
+    for (Index c = 0; c < step; ++c) {
+        const double beyond = other[c] - own[c];
+        slope += beyond * moments[2 * c], curvature += beyond * beyond * moments[2 * c + 1];
+    }
+    sums[0] -= x.same_weight * slope, sums[1] += x.same_weight * curvature;
 }
 
 // The lift of every cell (cells,) of a class from which a row of that weight was taken; the last, for missing values, is 0.
@@ -191,7 +246,9 @@ TB_INLINE void add_class(const GridRows& x, Index y, Index left, Index right, co
 TB_INLINE void pair_slopes(const GridRows& x, Index left, Index right, const double* strength, Index n_strengths, const PairScratch& s,
                            double* out) {
     const Index n_left = x.levels[left], n_right = x.levels[right], step = n_left * n_right + 1;
-    count_pair(x, left, right, s, step);
+    find_cells(x, left, right, s.cell, step);
+    if (s.said) count_said(x, s, step);
+    else count_pair(x, s, step);
     sum_margins(s.both, step, x.n_classes, n_left, n_right, s.margins);
     const Joint joint{s.both, step, s.margins, s.total, 1, n_left, n_right};
     const bool same = x.same_weight >= 0.0;
@@ -209,7 +266,10 @@ TB_INLINE void pair_slopes(const GridRows& x, Index left, Index right, const dou
             lifts(s.ratio + k * step, s.total[k], strength[t], step, s.table + k * step);
             if (same) lifts(s.own_ratio + k * step, left_of(s.total[k], x.same_weight), strength[t], step, s.own + k * step);
         }
-        for (Index y = 0; y < x.n_classes; ++y) add_class(x, y, left, right, joint, strength[t], s, sums);
+        for (Index y = 0; y < x.n_classes; ++y) {
+            if (s.said) add_said(x, y, step, s, sums);
+            else add_class(x, y, left, right, joint, strength[t], s, sums);
+        }
     }
 }
 

@@ -670,20 +670,22 @@ def corrections(rng: np.random.Generator) -> None:
             own = scores[np.arange(len(scores)), labels.codes]
             return float(labels.weight @ (np.logaddexp.reduce(scores, axis=1) - own) + 0.5 * (at**2).sum())
 
-        fitting.fit_corrections(cell, base, labels, shapes, penalty, at, 1e-9)
+        rows = fitting.CorrectedRows(cell, base, labels, shapes)
+        rows.fit(3.0 * penalty, np.zeros((4, k)), 1e-9)  # what was fitted before changes nothing
+        rows.fit(penalty, at, 1e-9)
         for c, d in np.ndindex(4, k):
             step = np.zeros((4, k))
             step[c, d] = 0.3
             assert loss(at) < min(loss(at + step), loss(at - step))
         wrong = shapes._replace(start=np.array([-1, 1]))
-        refused(fitting.fit_corrections, cell, base, labels, wrong, penalty, at, 1e-9)
-        refused(fitting.fit_corrections, cell, base, labels, shapes, penalty[1:], at, 1e-9)
-        refused(fitting.fit_corrections, cell[:, 1:].copy(), base, labels, shapes, penalty, at, 1e-9)
-        refused(fitting.fit_corrections, cell, base, hard(n + 1, rng), shapes, penalty, at, 1e-9)
+        refused(fitting.CorrectedRows, cell, base, labels, wrong)
+        refused(rows.fit, penalty[1:], at, 1e-9)
+        refused(fitting.CorrectedRows, cell[:, 1:].copy(), base, labels, shapes)
+        refused(fitting.CorrectedRows, cell, base, hard(n + 1, rng), shapes)
         refused(fitting.add_corrections, cell, np.zeros((5, k + 1)), base)
         if n == 40:
             for other in (cell + np.int32(5), cell[:, ::-1].copy()):  # cells that are none, and those of another column
-                refused(fitting.fit_corrections, other, base, labels, shapes, penalty, at, 1e-9)
+                refused(fitting.CorrectedRows, other, base, labels, shapes)
             refused(fitting.add_corrections, cell + np.int32(5), np.zeros((5, k)), base)
 
 

@@ -39,6 +39,13 @@ def test_a_stronger_penalty_leaves_less() -> None:
     assert sizes[-1] < 1e-3
 
 
+def test_one_penalty_has_no_part_in_the_next() -> None:
+    (rows, _), (fresh, _) = (regression(np.random.default_rng(0)) for _ in range(2))
+    for strength in (100.0, 3.0, 10.0):
+        rows.fitted(strength)
+    np.testing.assert_array_equal(rows.fitted(1.0), fresh.fitted(1.0))
+
+
 def test_what_has_no_cell_adds_nothing() -> None:
     found, codes = regression(np.random.default_rng(2), missing=0.5)
     none = (codes < 0).all(axis=1)

@@ -1,11 +1,15 @@
 """The default model judges itself on rows that had no part in it."""
 
+from dataclasses import replace
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from tallybayes import NaiveBayes, datasets, learn, rows
-from tallybayes.learning.evidence import HeldOut
+from tallybayes.learning.crossfit import _collapsed, _Folds
+from tallybayes.learning.evidence import MOST_SCORES, HeldOut
 from tallybayes.learning.ladder import Ladder
 from tallybayes.learning.options import PAIRS_A_COLUMN, Options
 from tallybayes.learning.remembered import RememberedBatch
@@ -157,6 +161,34 @@ def test_corrections_are_judged_by_what_does_not_know_the_fold() -> None:
     assert "corrections learned" in model.model_.provenance.notes
     outside = float(model.evaluate(X, y, method=5).log_loss)
     assert 0.5 < float(model.evaluation_.log_loss) / outside < 2  # it was four times as much
+
+
+@pytest.mark.parametrize("judged", [MOST_SCORES, 500])
+def test_scores_without_a_second_fold_are_those_of_models_that_never_counted_it(judged: int, monkeypatch) -> None:
+    rng = np.random.default_rng(1)
+    level, y = rng.integers(3, size=(300, 4)), np.arange(300) % 3
+    level[:, 0], level[:, 2] = (level[:, 1] + y) % 3, np.where(rng.random(300) < 0.5, y, level[:, 2])
+    X = pd.DataFrame(np.array([*"pqr", None], dtype=object)[level], columns=list("abcd"))
+    X["number"] = np.where(rng.random(300) < 0.1, np.nan, rng.normal(y))
+    found, original = [], _Folds.without
+
+    def watched(folds, stack, shrinkage):
+        found.append((folds, stack, shrinkage, original(folds, stack, shrinkage)))
+        return found[-1][-1]
+
+    monkeypatch.setattr(_Folds, "without", watched)
+    monkeypatch.setattr("tallybayes.learning.crossfit.MOST_SCORES", judged)
+    NaiveBayes().fit(X, y)
+    ((folds, stack, shrinkage, scores),) = found
+    for number, other in permutations(range(len(folds.ladders)), 2):
+        model = _collapsed(folds.ladders[other], stack.by_fold[number], shrinkage)
+        rows = replace(folds.every, schema=model.schema, places=model.tally.places)
+        theirs = rows.take(np.arange(folds.start[number], folds.start[number + 1]))
+        fewer = model.unlearn(theirs)
+        of_table = replace(folds.held[other], schema=fewer.schema, places=fewer.tally.places)
+        want, got = fewer.log_posterior(of_table), scores[number][folds.fold == other]
+        np.testing.assert_allclose(got - got[:, :1], want - want[:, :1], atol=1e-9)
+        np.testing.assert_array_equal(scores[number][folds.fold == number], stack.scores[folds.fold == number])
 
 
 def test_what_weights_were_learned_from_is_freed() -> None:

@@ -23,24 +23,20 @@ class Shapes(NamedTuple):
     start: NDArray[np.int64]  # (D,) where that of a column begins; −1 where each cell has a coefficient
 
 
-def fit_corrections(
-    cell: NDArray[np.int32],
-    base: Array,
-    labels: Labels,
-    shapes: Shapes,
-    penalty: Array,
-    at: Array,
-    tolerance: float,
-    little: float = 0.0,
-) -> int:
-    """Coefficients ``at`` (P, K), in place, of the least log loss of scores plus what the cells of the columns add.
+class CorrectedRows:
+    """Rows that corrections are learned from: they are read once, whatever the penalties. One thread at a time."""
 
-    Half the ``penalty`` (P,) times their squares is added to it. ``base`` (n, K) are the scores, ``cell`` (n, D) the
-    cell of each column, numbered over all of them; a negative one adds nothing. Steps that gain
-    less than the tolerance, or a ``little`` of what was gained, are the last. Return how often the rows were read.
-    """
-    args = (*shapes, penalty, at, tolerance, little, REMEMBERED_STEPS, MOST_STEPS)
-    return int(_native.fit_corrections(cell, base, labels.codes, labels.weight, *args))
+    def __init__(self, cell: NDArray[np.int32], base: Array, labels: Labels, shapes: Shapes) -> None:
+        """``base`` (n, K) are scores; ``cell`` (n, D) is numbered over all columns, and a negative one adds nothing."""
+        self._rows = _native.CorrectedRows(cell, base, labels.codes, labels.weight, *shapes)
+
+    def fit(self, penalty: Array, at: Array, tolerance: float, little: float = 0.0) -> int:
+        """Coefficients ``at`` (P, K), in place, of the least log loss of scores plus what the cells of the columns add.
+
+        Half the ``penalty`` (P,) times their squares is added to it. Steps that gain less than the tolerance, or a
+        ``little`` of what was gained, are the last. Return how often the rows were read.
+        """
+        return int(self._rows.fit(penalty, at, tolerance, little, REMEMBERED_STEPS, MOST_STEPS))
 
 
 def add_corrections(cell: NDArray[np.int32], table: Array, scores: Array) -> None:

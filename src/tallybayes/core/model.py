@@ -366,7 +366,8 @@ class Model(ByValue):
     ) -> Any:
         """Work on chunks of rows on all cores, read by the plan where only scores are asked for; join the results."""
         self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  estimated once, before threads ask
-        plan = self.plan if planned else None
+        encoded = isinstance(batch, Batch) and batch.cells is None  # rows that no plan reads, so none is made
+        plan = self.plan if planned and not encoded else None
         read = None if plan is None else batch.read_by(plan, self.schema.columns, self.tally.places)
         return by_chunks(batch, self.n_classes, n_jobs, work, read)
 

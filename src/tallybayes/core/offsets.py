@@ -139,15 +139,19 @@ class Lookup:
         places = [j for j, column in enumerate(columns) if column.name in offsets]
         if not places:
             return None
-        none, tables, edges = np.zeros((1, len(classes))), [], list[float]()
-        for column in columns if coded else [columns[j] for j in places]:
-            offset = offsets.get(column.name, Offset(Column(column.name, column.kind), tuple(classes), none))
-            cells = column if coded else offset.cells
-            tables.append(np.concatenate((offset.among(cells, classes), none)))
-            edges += () if coded else cells.edges or ()
-        start = kernels.starts(np.array([len(table) for table in tables], dtype=np.int64))
+        given = (
+            [offsets.get(column.name) for column in columns] if coded else [offsets[columns[j].name] for j in places]
+        )
+        cells = columns if coded else [offset.cells for offset in given if offset is not None]
+        start = kernels.starts(np.array([column.n_cells + 1 for column in cells], dtype=np.int64))
+        table, edges, known = np.zeros((int(start[-1]), len(classes))), list[float](), tuple(classes)
+        for offset, column, (first, end) in zip(given, cells, pairwise(start.tolist()), strict=True):
+            if offset is not None:
+                is_plain = offset.is_constant and offset.classes == known
+                table[first : end - 1] = offset.table if is_plain else offset.among(column, classes)
+            edges += () if coded else column.edges or ()
         places = list(range(len(columns))) if coded else places
-        return cls(np.array(places, dtype=np.int64), np.array(edges), start, np.concatenate(tables), coded)
+        return cls(np.array(places, dtype=np.int64), np.array(edges), start, table, coded)
 
     def scores(self, x: Matrix) -> Array:
         """What the rows get (n, K)."""

@@ -132,7 +132,7 @@ class Column:
     def n_cells(self) -> int:
         """What the counts of a class have for the column: a cell for every level, bin or combination; else one."""
         if self.parts is not None:
-            return math.prod(part.n_cells for part in self.parts)
+            return math.prod([part.n_cells for part in self.parts])
         if self.edges is not None:
             return len(self.edges) + 1
         return 1 if self.levels is None else len(self.levels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from operator import add, sub
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,10 +102,12 @@ class Tally(ByValue):
             return self
         if not self.schema.covers(other.schema):
             raise UnlearnError(f"{NEVER_LEARNED} (they hold columns, classes or levels that it has never seen)")
-        theirs = other.align(self.schema)
-        class_weight = take_back(self.class_weight, theirs.class_weight)
-        blocks = self._paired(theirs, lambda a, b: a - b)
-        return Tally(self.schema.restated(), class_weight, blocks)
+        return replace(self.taken_back(other.align(self.schema)), schema=self.schema.restated())
+
+    def taken_back(self, other: Tally) -> Tally:
+        """The tally without rows that were counted by the same schema, whose reasons stay as they are."""
+        class_weight = take_back(self.class_weight, other.class_weight)
+        return replace(self, class_weight=class_weight, blocks=self._paired(other, sub))
 
     def __mul__(self, factor: float) -> Tally:
         if not (np.isfinite(factor) and factor >= 0):

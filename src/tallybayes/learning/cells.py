@@ -21,6 +21,8 @@ from tallybayes.learning.options import Options
 BINS = 32  # of a number
 ROWS_A_LEVEL = 4  # with a value, on average, of a column whose levels are corrected
 
+Known = dict[tuple[tuple[str, int, int], ...], tuple[Column, NDArray[np.int32]]]  # codes (n,) of pairs, by their parts
+
 
 def cells_of_columns(
     model: Model, batch: TableBatch, options: Options, names: Container[str] | None = None
@@ -51,11 +53,15 @@ def cells_of_columns(
     return Cells.of(columns, np.stack(codes, axis=1), shapes) if columns else None
 
 
-def cells_of_pairs(columns: Sequence[Column], batch: TableBatch) -> Cells:
-    """Those of pairs."""
-    seen: dict[str, NDArray[np.int32]] = {}
-    codes = np.stack([batch.codes(column, 0, batch.n_rows, seen) for column in columns], axis=1)
-    return Cells.of(columns, codes, [None] * len(columns))
+def cells_of_pairs(columns: Sequence[Column], batch: TableBatch, known: Known | None = None) -> Cells:
+    """Those of pairs; ``known`` keeps codes for others who ask for pairs of the same rows."""
+    seen, codes, known = dict[str, NDArray[np.int32]](), [], {} if known is None else known
+    for column in columns:
+        key = tuple((part.name, id(part.levels), id(part.edges)) for part in column.parts or ())
+        if key not in known:  # the column is kept, so that no other can take the place of its levels in memory
+            known[key] = column, batch.codes(column, 0, batch.n_rows, seen)
+        codes.append(known[key][1])
+    return Cells.of(columns, np.stack(codes, axis=1), [None] * len(columns))
 
 
 def _coarse(batch: TableBatch, column: Column) -> tuple[Column, Array]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,9 @@ class Cells:
     @classmethod
     def of(cls, columns: Sequence[Column], codes: NDArray[Any], shapes: Sequence[Array | None]) -> Cells:
         """From the codes (n, D) of each column by itself."""
-        first = np.cumsum([0, *(column.n_cells for column in columns)])[:-1]
-        cell = np.where(codes < 0, -1, codes + first).astype(np.int32)
-        return cls(columns, np.ascontiguousarray(cell), shapes)
+        first = np.cumsum([0, *(column.n_cells for column in columns)], dtype=np.int32)[:-1]
+        cell = np.add(codes.astype(np.int32, copy=False), first, order="C")
+        return cls(columns, np.where(codes < 0, np.int32(-1), cell), shapes)
 
     @cached_property
     def n_cells(self) -> list[int]:
@@ -72,15 +72,20 @@ class Cells:
 
     def joined(self, other: Cells) -> Cells:
         """The columns of both."""
-        first = sum(self.n_cells)
-        cell = np.concatenate((self.cell, np.where(other.cell < 0, -1, other.cell + np.int32(first))), axis=1)
-        return Cells([*self.columns, *other.columns], np.ascontiguousarray(cell), [*self.shapes, *other.shapes])
+        theirs = np.where(other.cell < 0, np.int32(-1), other.cell + np.int32(sum(self.n_cells)))
+        cell = np.concatenate((self.cell, theirs), axis=1)
+        return Cells([*self.columns, *other.columns], cell, [*self.shapes, *other.shapes])
 
     def tables(self, coefficients: Array) -> list[Array]:
         """What the cells of each column add (C, K), from the coefficients (P, K)."""
         ends = np.cumsum([0, *self.sizes]).tolist()
         parts = [coefficients[first:last] for first, last in pairwise(ends)]
         return [part if s is None else s @ part for s, part in zip(self.shapes, parts, strict=True)]
+
+    def table(self, coefficients: Array) -> Array:
+        """The same (ΣC, K) of all columns, one after another."""
+        is_free = all(shape is None for shape in self.shapes)
+        return coefficients if is_free else np.concatenate(self.tables(coefficients))
 
     @cached_property
     def described(self) -> fitting.Shapes:
@@ -143,10 +148,13 @@ class Regression:
             found[: len(start)] = start
         little = LITTLE_GAIN if self.is_much else 0.0
         tolerance = TOLERANCE * max(float(self.labels.weight.sum()), 1e-300)
-        fitting.fit_corrections(
-            self.cells.cell, self.base, self.labels, self.cells.described, penalty, found, tolerance, little
-        )
+        self._read.fit(penalty, found, tolerance, little)
         return found
+
+    @cached_property
+    def _read(self) -> fitting.CorrectedRows:
+        """The same for the kernel, whatever the penalty."""
+        return fitting.CorrectedRows(self.cells.cell, self.base, self.labels, self.cells.described)
 
     def approached(self, strength: float, times: float = 1.0) -> Array:
         """The same under so many times λ, by way of stronger ones as the folds came to it, unless there is much."""
@@ -155,12 +163,15 @@ class Regression:
             found = self.fitted(times * each, found)
         return self.fitted(times * strength, found)
 
-    def scores(self, coefficients: Array, rows: Any = slice(None)) -> Array:
-        """Scores (n, K) of some rows with the corrections."""
-        scores = np.array(self.base[rows])
-        table = np.concatenate(self.cells.tables(coefficients))
-        fitting.add_corrections(np.ascontiguousarray(self.cells.cell[rows]), table, scores)
-        return scores
+    def scores(self, coefficients: Array) -> Array:
+        """Scores (n, K) with the corrections."""
+        return _corrected(self.cells.cell, self.cells.table(coefficients), self.base)
+
+
+def _corrected(cell: NDArray[np.int32], table: Array, base: Array) -> Array:
+    scores = base.copy()
+    fitting.add_corrections(cell, table, scores)
+    return scores
 
 
 @dataclass(frozen=True)
@@ -198,15 +209,13 @@ def best_strength(
     least = float(judged.weight @ losses(base[rows], judged))
     near = before.near if before is not None else lambda strength, number: None
     starts = [near(strengths[0], number) for number in range(len(parts))]
+    halves = [_Halves.of(part, fold == number) for number, part in enumerate(parts)]
     best, chosen = base, None
     known: dict[float, list[Array]] = {}
     for strength in strengths:
-        work = [
-            (part, fold == number, strength, start)
-            for number, (part, start) in enumerate(zip(parts, starts, strict=True))
-        ]
         scores = base.copy()
         known[strength] = []
+        work = [(part, strength, start) for part, start in zip(halves, starts, strict=True)]
         for number, (found, held) in enumerate(map_each(_unseen, work, threads)):
             known[strength].append(found)
             scores[fold == number] = held
@@ -218,15 +227,27 @@ def best_strength(
             break
     if chosen is not None:
         others = range(len(parts), n_folds)
-        rest = map_each(lambda number: _unseen((regression(number), fold == number, chosen, None)), others, threads)
+        rest = map_each(lambda f: _unseen((_Halves.of(regression(f), fold == f), chosen, None)), others, threads)
         for number, (found, scores) in zip(others, rest, strict=True):
             known[chosen].append(found)
             best[fold == number] = scores
     return Path(best, chosen, known)
 
 
-def _unseen(work: tuple[Regression, NDArray[np.bool_], float, Array | None]) -> tuple[Array, Array]:
-    """Coefficients learned without some rows under a penalty, and the scores of these rows with them."""
-    regression, own, strength, start = work
-    found = regression.without(own).fitted(strength, start)
-    return found, regression.scores(found, own)
+class _Halves(NamedTuple):
+    """The rows that corrections are learned from, and the cells and bases of those that they are judged on."""
+
+    learned: Regression
+    cell: NDArray[np.int32]
+    base: Array
+
+    @classmethod
+    def of(cls, rows: Regression, own: NDArray[np.bool_]) -> _Halves:
+        return cls(rows.without(own), rows.cells.cell[own], rows.base[own])
+
+
+def _unseen(work: tuple[_Halves, float, Array | None]) -> tuple[Array, Array]:
+    """Coefficients under a penalty, and the scores of the rows that had no part in them."""
+    part, strength, start = work
+    found = part.learned.fitted(strength, start)
+    return found, _corrected(part.cell, part.learned.cells.table(found), part.base)

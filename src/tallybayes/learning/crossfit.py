@@ -8,15 +8,16 @@ evaluation. The final model is learned from all rows in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Batch, Labels
 from tallybayes.core.keys import stratified_folds
 from tallybayes.core.model import Model
 from tallybayes.core.schema import Column, plural
@@ -25,15 +26,15 @@ from tallybayes.core.tally import Block, Tally, count
 from tallybayes.core.threads import map_each, threads_for
 from tallybayes.data.tables import TableBatch
 from tallybayes.families.correlation import Correlation
-from tallybayes.learning.cells import cells_of_columns, cells_of_pairs, offsets_of
+from tallybayes.learning.cells import Known, cells_of_columns, cells_of_pairs, offsets_of
 from tallybayes.learning.columns import with_own_edges
 from tallybayes.learning.corrections import STRENGTHS, Cells, Path, Regression, best_strength
 from tallybayes.learning.evidence import MOST_SCORES
 from tallybayes.learning.folds import Unseen, method_of
 from tallybayes.learning.interactions import MILD, interacting
-from tallybayes.learning.ladder import Ladder, climbed, evidence_of, with_shrinkage
+from tallybayes.learning.ladder import Ladder, climbed, encoded, evidence_of, with_shrinkage
 from tallybayes.learning.options import Options
-from tallybayes.learning.remembered import RememberedBatch
+from tallybayes.learning.remembered import FEW_CELLS, RememberedBatch
 from tallybayes.learning.screening import joining_words
 from tallybayes.learning.stacking import Readings, Stack, losses, trust
 from tallybayes.learning.weights import is_better
@@ -55,12 +56,14 @@ class _Folds:
 
     batch: TableBatch
     fold: NDArray[np.intp]
-    rows: Sequence[TableBatch]  # of each fold, all of them
+    every: TableBatch  # those that are learned from, one fold after another
+    start: Sequence[int]  # where each fold begins among these, and the end
+    judged: Sequence[NDArray[np.intp]]  # which rows of each fold are judged
     ladders: Sequence[Ladder]
     n_jobs: int | None
 
     @classmethod
-    def dealt(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
+    def of(cls, batch: TableBatch, base: Settings, options: Options, whole: Ladder) -> _Folds | None:
         assert batch.labels is not None
         n_folds = FEWEST_FOLDS if _is_large(batch) else MOST_FOLDS
         fold = stratified_folds(batch.labels.codes, n_folds)  # type: ignore[arg-type]
@@ -76,9 +79,11 @@ class _Folds:
                 return None
             ladders.append(ladder)
             options.report(f"learned without fold {len(ladders)} of {n_folds}", len(ladders) / (n_folds + 2))
-        judged = np.arange(0, batch.n_rows, -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES))
-        rows = [batch.take(np.flatnonzero(fold == number)) for number in range(n_folds)]
-        return cls(batch.take(judged), fold[judged], rows, ladders, options.n_jobs)
+        step = -(-batch.n_rows * len(batch.schema.classes) // MOST_SCORES)
+        judged, order = np.arange(0, batch.n_rows, step), np.argsort(fold, kind="stable")
+        start = np.searchsorted(fold[order], np.arange(n_folds + 1)).tolist()
+        own = [np.flatnonzero(order[a:b] % step == 0) for a, b in pairwise(start)]
+        return cls(batch.take(judged), fold[judged], batch.take(order), start, own, ladders, options.n_jobs)
 
     def gathered(self, part: Sequence[Array]) -> Array:
         """What was found for the rows of each fold, in the order of the rows."""
@@ -109,17 +114,34 @@ class _Folds:
         logs = [_log_prior(ladder.read.model) for ladder in self.ladders]
         return np.stack(logs)[self.fold]
 
-    def without(self, number: int, stack: Stack, shrinkage: float | None) -> Array:
-        """Scores (n, K) that know nothing of a fold: those of the others by what was counted without it, too."""
-        scores = stack.scores.copy()
-        for other, ladder in enumerate(self.ladders):
-            if other != number:
-                model = _collapsed(ladder, stack.by_fold[number], shrinkage)
-                own = replace(self.rows[number], schema=model.schema, places=model.tally.places)
-                fewer = replace(model, tally=model.tally - count(own, model.settings.families, self.n_jobs))
-                evidence = np.nan_to_num(evidence_of(fewer, self.held[other], self.n_jobs), neginf=-1e6, posinf=1e6)
-                scores[self.fold == other] = _log_prior(fewer) + evidence
+    def without(self, stack: Stack, shrinkage: float | None) -> list[Array]:
+        """For each fold scores (n, K) that know nothing of it: those of the others by counts without it, too."""
+        scores = [stack.scores.copy() for _ in self.ladders]
+        threads = threads_for(self.every.size, self.n_jobs)
+        work = range(len(self.ladders))
+        for other, found in enumerate(map_each(lambda each: self._fewer(each, stack, shrinkage), work, threads)):
+            for number, part in found:
+                scores[number][self.fold == other] = part
         return scores
+
+    def _fewer(self, other: int, stack: Stack, shrinkage: float | None) -> list[tuple[int, Array]]:
+        """Scores (m, K) of the rows of a fold by its ladder, without what was counted of each other fold."""
+        # Rows are encoded once for all models of the same columns.
+        found, read = [], dict[tuple[str, ...], TableBatch | Batch]()
+        for number in range(len(self.ladders)):
+            if number == other:
+                continue
+            model = _collapsed(self.ladders[other], stack.by_fold[number], shrinkage)
+            names = model.schema.names
+            if names not in read:
+                read[names] = encoded(self.every, model)
+            theirs, own = (read[names].rows(self.start[f], self.start[f + 1]) for f in (number, other))
+            if len(self.judged[other]) < own.n_rows:
+                own = own.take(self.judged[other])
+            fewer = replace(model, tally=model.tally.taken_back(count(theirs, model.settings.families, 1)))
+            evidence = np.nan_to_num(evidence_of(fewer, own, 1), neginf=-1e6, posinf=1e6)
+            found.append((number, _log_prior(fewer) + evidence))
+        return found
 
 
 def _is_large(batch: TableBatch) -> bool:
@@ -146,7 +168,7 @@ def crossfitted(batch: TableBatch, base: Settings, options: Options) -> tuple[Mo
         options.report("choosing families, weights and pairs", 0.0)
         whole = climbed(batch, learned, options)
         whole = None if whole is None else whole.judged()
-        folds = None if whole is None else _Folds.dealt(batch, learned, options, whole)
+        folds = None if whole is None else _Folds.of(batch, learned, options, whole)
         if folds is None or whole is None:
             return None
         prior = folds.prior()
@@ -247,34 +269,27 @@ def _corrected(
     """The model with corrections, and the scores of rows that had no part in them, if they gain beyond noise."""
     model, labels = _collapsed(whole, stack.weights, shrinkage), folds.batch.labels
     assert labels is not None
-    ladders = (*folds.ladders, whole)
-    every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
-    cells = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
-    pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
-    if None in cells.values() and not all(pairs):
+    regression = _Regressions.of(folds, whole, stack, options)
+    if None in regression.cells and not all(regression.pairs):
         return model, stack.scores
-    bases = [stack.scores] * len(ladders)  # that corrections without each fold start from, and those of all
-
-    def regression(number: int) -> Regression:
-        found = _joined(cells[ladders[number].informative], pairs[number], folds.batch)
-        return Regression(found, bases[number], labels).bounded()
-
-    path = _judged(regression, bases, folds, stack, shrinkage)
+    path = _judged(regression, folds, stack, shrinkage)
     if path is None:
         return model, stack.scores
-    more = _interactions(folds, whole, pairs, regression, path, options)
+    more = _interactions(folds, whole, regression, path, options)
     if more[-1]:
-        before, pairs = pairs, [[*some, *others] for some, others in zip(pairs, more, strict=True)]
+        before = regression.pairs
+        regression.pairs = [[*some, *others] for some, others in zip(before, more, strict=True)]
         weaker = STRENGTHS[max(STRENGTHS.index(path.strength) - 1, 0) :]
         other = best_strength(regression, folds.fold, stack.scores, labels, options.n_jobs, weaker, path)
         if _gains(other, path.scores, labels):
             path, whole = other, whole.with_corrected(more[-1], batch, options.n_jobs)
             model = _collapsed(whole, stack.weights, shrinkage)
         else:
-            pairs = before
+            regression.pairs = before
     assert path.strength is not None
-    if kept := {column.name for column in pairs[-1]} - {*model.schema.names}:  # they have corrections, if no weight
-        model = _collapsed(replace(whole, corrected=whole.corrected | kept), stack.weights, shrinkage)
+    bare = {column.name for column in regression.pairs[-1]} - {*model.schema.names}
+    if bare:  # they have corrections, if no weight
+        model = _collapsed(replace(whole, corrected=whole.corrected | bare), stack.weights, shrinkage)
     last = regression(-1)
     # λ was found where a fold was missing. The penalty of a row stays as it was there, so that the model is no surer of
     # rows than those that were judged: its figures and its prediction sets come from them.
@@ -284,9 +299,43 @@ def _corrected(
     return replace(model, settings=replace(model.settings, offsets=offsets), provenance=noted), path.scores
 
 
-def _judged(
-    regression: Callable[[int], Regression], bases: list[Array], folds: _Folds, stack: Stack, shrinkage: float | None
-) -> Path | None:
+@dataclass
+class _Regressions:
+    """The rows that corrections are learned from without each fold, and at last those of all."""
+
+    batch: TableBatch
+    cells: Sequence[Cells | None]  # of the columns that may be corrected
+    pairs: list[list[Column]]  # that have corrections
+    bases: list[Array]  # that corrections start from
+    known: dict[tuple[int, int], Cells] = field(default_factory=dict)
+    codes: Known = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folds: _Folds, whole: Ladder, stack: Stack, options: Options) -> _Regressions:
+        ladders = (*folds.ladders, whole)
+        every = {ladder.informative for ladder in ladders}  # chosen without the fold, as all else
+        found = {names: cells_of_columns(whole.read.model, folds.batch, options, names) for names in every}
+        pairs = [[c for c in each.rungs[2].schema.columns if c.kind == "pair"] for each in ladders]
+        return cls(folds.batch, [found[each.informative] for each in ladders], pairs, [stack.scores] * len(ladders))
+
+    def __call__(self, number: int) -> Regression:
+        """The rows without a fold, or those of all."""
+        assert self.batch.labels is not None
+        key = number % len(self.bases), len(self.pairs[number])  # more pairs come, or the last ones go
+        found = self.known.get(key) or self._joined(self.cells[number], self.pairs[number])
+        if found.cell.size <= FEW_CELLS:
+            self.known[key] = found
+        return Regression(found, self.bases[number], self.batch.labels).bounded()
+
+    def _joined(self, columns: Cells | None, pairs: Sequence[Column]) -> Cells:
+        """The cells of the columns and of pairs."""
+        if columns is not None and not pairs:
+            return columns
+        own = cells_of_pairs(pairs, self.batch, self.codes if self.batch.n_rows <= MANY else None)
+        return own if columns is None else columns.joined(own)
+
+
+def _judged(regression: _Regressions, folds: _Folds, stack: Stack, shrinkage: float | None) -> Path | None:
     """Corrections of the bases, judged on rows that had no part in either; None where they gain no more than noise.
 
     What a fold holds by chance is in the scores of the other rows, since their models have counted it. Those rows do
@@ -305,7 +354,7 @@ def _judged(
         place = STRENGTHS.index(path.strength)
         strengths = STRENGTHS[place : place + 2]
     if regression(0).work <= MUCH_WORK or folds.batch.n_rows <= MANY:
-        bases[:-1] = [folds.without(number, stack, shrinkage) for number in range(len(folds.ladders))]
+        regression.bases[:-1] = folds.without(stack, shrinkage)
     path = best_strength(regression, folds.fold, stack.scores, labels, folds.n_jobs, strengths, path)
     return path if _gains(path, stack.scores, labels) else None
 
@@ -316,15 +365,10 @@ def _gains(path: Path, before: Array, labels: Labels) -> bool:
 
 
 def _interactions(
-    folds: _Folds,
-    whole: Ladder,
-    pairs: Sequence[Sequence[Column]],
-    regression: Callable[[int], Regression],
-    path: Path,
-    options: Options,
+    folds: _Folds, whole: Ladder, regression: _Regressions, path: Path, options: Options
 ) -> list[list[Column]]:
     """The pairs that are to have corrections besides: of each fold from the other rows, at last from all."""
-    most = options.pairs_for(len(whole.names))
+    most, pairs = options.pairs_for(len(whole.names)), regression.pairs
     is_full = options.given_pairs is not None or most <= len(pairs[-1])  # there is no room for more
     if is_full or path.strength is None or path.strength > MILD:
         return [[] for _ in pairs]
@@ -338,10 +382,3 @@ def _interactions(
         asked = most - len(pairs[number])
         found.append(interacting(parts, pairs[number], folds.batch, scores, rows.labels, asked, words, options.n_jobs))
     return found
-
-
-def _joined(columns: Cells | None, pairs: Sequence[Column], batch: TableBatch) -> Cells:
-    """The cells of the columns and of pairs."""
-    if columns is None:
-        return cells_of_pairs(pairs, batch)
-    return columns.joined(cells_of_pairs(pairs, batch)) if pairs else columns

@@ -10,7 +10,6 @@ whether all of them together are kept is decided on other rows, and the penalty 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -74,8 +73,8 @@ def interacting(
 
 
 def _column(parts: Sequence[Column], pair: tuple[int, int], words: str, gain: float) -> Column:
-    column = pair_column(parts[pair[0]], parts[pair[1]], words)
-    return replace(column, reason=f"corrections of its cells gain {gain:.0f} nats", lasting="two columns together")
+    reason = f"corrections of its cells gain {gain:.0f} nats"
+    return pair_column(parts[pair[0]], parts[pair[1]], words, reason=reason, lasting="two columns together")
 
 
 def _slopes(scores: Array, labels: Labels) -> NDArray[np.float32]:

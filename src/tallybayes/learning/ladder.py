@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.core.batch import Array, every_nth
+from tallybayes.core.batch import Array, Batch, every_nth
 from tallybayes.core.model import Model
 from tallybayes.core.offsets import Offset
 from tallybayes.core.schema import Column, Schema
@@ -27,6 +27,7 @@ from tallybayes.learning.options import Options
 from tallybayes.learning.pairs import Paired, found_pairs
 from tallybayes.learning.pseudocounts import with_pseudocount
 from tallybayes.learning.reading import Reading, places_of
+from tallybayes.learning.remembered import FEW_CELLS
 from tallybayes.learning.weights import PULL, best_pull, column_weights, learn
 
 TEXT_CELLS = 1000  # cells that a document is worth where rows are left out
@@ -100,8 +101,9 @@ class Ladder:
     def evidence(self, rows: TableBatch, n_jobs: int | None) -> list[Array]:
         """What each reading says of other rows beyond the prior (n, K)."""
         plain, weighted, paired = self.rungs
-        found = [evidence_of(model, rows, n_jobs) for model in (plain, weighted)]
-        return [*found, found[1] if paired is weighted else evidence_of(paired, rows, n_jobs)]
+        read = encoded(rows, paired)
+        found = [evidence_of(model, read, n_jobs) for model in (plain, weighted)]
+        return [*found, found[1] if paired is weighted else evidence_of(paired, read, n_jobs)]
 
     def together(self, rows: TableBatch, shrinkages: Sequence[float]) -> list[Array]:
         """What the numbers say together beyond each alone (n, K), for each shrinkage; the rows are read once."""
@@ -114,10 +116,18 @@ class Ladder:
         return [each.log_prob(each.estimate(summary), z) for each in found]
 
 
-def evidence_of(model: Model, rows: TableBatch, n_jobs: int | None) -> Array:
+def encoded(rows: TableBatch, model: Model) -> TableBatch | Batch:
+    """Rows for a model and others of its columns, or of the first of them; few rows are encoded once for all."""
+    rows = replace(rows, schema=model.schema, places=model.tally.places)
+    return rows.rows(0, rows.n_rows) if rows.size <= FEW_CELLS else rows
+
+
+def evidence_of(model: Model, rows: TableBatch | Batch, n_jobs: int | None) -> Array:
     """Scores (n, K) of rows without the prior."""
     bare = _sharing(replace(model, settings=replace(model.settings, prior="none")), model)
-    return bare.log_joint(replace(rows, schema=model.schema, places=model.tally.places), n_jobs)
+    if isinstance(rows, TableBatch):
+        rows = replace(rows, schema=model.schema, places=model.tally.places)
+    return bare.log_joint(rows, n_jobs)
 
 
 def _sharing(model: Model, other: Model) -> Model:
@@ -144,10 +154,11 @@ def shifted(model: Model, names: Sequence[str], shifts: Array) -> Mapping[str, O
     """What columns add wherever they have a value, from an array (P, K)."""
     kinds = {column.name: column.kind for column in model.schema.columns}
     classes = model.schema.classes
+    some: list[bool] = np.any(shifts, axis=1).tolist()
     return {
         name: Offset(Column(name, kinds[name]), classes, shift[None])
-        for name, shift in zip(names, shifts, strict=True)
-        if shift.any()
+        for name, shift, is_any in zip(names, shifts, some, strict=True)
+        if is_any
     }
 
 

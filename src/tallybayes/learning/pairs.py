@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any
 
@@ -150,6 +150,7 @@ class Paired:
     families: Mapping[str, Pair]  # by name of the pair
     model: Model
     places: Mapping[str, list[int]]
+    known: dict[tuple[str, ...], tuple[Model, Tally, Mapping[str, Family]]] = field(default_factory=dict)  # once joined
 
     @classmethod
     def counted(
@@ -173,9 +174,15 @@ class Paired:
 
     def joined(self, read: Model, names: list[str]) -> tuple[Tally, Mapping[str, Family]]:
         """The tally of the other columns with some of the pairs, and the families of its blocks."""
-        tally, families = read.tally, read.settings.families
         if not names:
-            return tally, families
+            return read.tally, read.settings.families
+        known = self.known.get(tuple(names))
+        if known is None or known[0] is not read:
+            known = self.known[tuple(names)] = (read, *self._joined(read, names))
+        return known[1:]
+
+    def _joined(self, read: Model, names: list[str]) -> tuple[Tally, Mapping[str, Family]]:
+        tally, families = read.tally, read.settings.families
         chosen, first = self.model.tally.select(names), len(tally.schema.columns)
         schema = Schema((*tally.schema.columns, *chosen.schema.columns), tally.schema.classes)
         block = chosen.blocks[Pair.name]

@@ -74,9 +74,10 @@ def joining_words(names: Sequence[str]) -> str:
     return words
 
 
-def pair_column(left: Column, right: Column, words: str = TOGETHER) -> Column:
-    """The two taken together."""
-    return Column(f"{left.name} {words} {right.name}", "pair", parts=(left, right))
+def pair_column(left: Column, right: Column, words: str = TOGETHER, reason: str = "", lasting: str = "") -> Column:
+    """The two taken together, and why."""
+    name = f"{left.name} {words} {right.name}"
+    return Column(name, "pair", parts=(left, right), reason=reason, lasting=lasting)
 
 
 @dataclass(frozen=True)
