@@ -3,8 +3,11 @@
 #include "gaussian.hpp"
 #include "leave_one_out.hpp"
 #include "moments.hpp"
+#include "scatter.hpp"
 
 namespace {
+
+using Cubes = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 #define TB_FLOAT_CLONES(T)                                                                                            \
     TB_CLONES Index run_moments(const tb::Matrix<T>& x, const tb::Hard& l, Index k, double* w, double* m, double* m2, \
@@ -24,6 +27,40 @@ namespace {
                         : tb::gaussian_leave_one_out<T, false>(x, l, t, s, out);                                      \
     }
 TB_FLOATS(TB_FLOAT_CLONES)
+
+#define TB_SCATTER_CLONES(L) \
+    TB_CLONES Index run_scatter(const tb::Matrix<double>& x, const L& l, const tb::Units& u, tb::Scatter& s) { return s.count(x, l, u); }
+TB_SCATTER_CLONES(tb::Hard)
+TB_SCATTER_CLONES(tb::Soft)
+
+template <class L>
+Index count_scatter(const Array2<double>& x, const L& labels, const tb::Units& units, const Out& weight, const Out& mean, const Cubes& product) {
+    tb::Scatter found(rows(weight), cols(x));
+    const Index bad = run_scatter(view(x), labels, units, found);
+    found.write(weight.data(), mean.data(), product.data());
+    return bad;
+}
+
+tb::Units units_of(const Vector<double>& centre, const Vector<double>& scale, double farthest, const Array2<double>& x, const Out& weight, const Out& mean, const Cubes& product) {
+    const Index k = rows(weight), d = cols(x);
+    require(rows(centre) == d && rows(scale) == d, "there must be one unit a column");
+    require(cols(weight) == 1 && rows(mean) == k && cols(mean) == d && rows(product) == k && cols(product) == d && static_cast<Index>(product.shape(2)) == d, "products do not fit the matrix");
+    return {centre.data(), scale.data(), farthest};
+}
+
+void bind_scatter(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def("scatter", [](const Array2<double>& x, const Codes& codes, const Vector<double>& weights, const Vector<double>& centre, const Vector<double>& scale, double farthest,
+                        const Out& weight, const Out& mean, const Cubes& product) {
+        return count_scatter(x, hard(codes, weights, rows(x), rows(weight)), units_of(centre, scale, farthest, x, weight, mean, product), weight, mean, product);
+    }, "x"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.noconvert(), "centre"_a.noconvert(), "scale"_a.noconvert(), "farthest"_a, "weight"_a.noconvert(), "mean"_a.noconvert(),
+       "product"_a.noconvert(), Release());
+    m.def("scatter_soft", [](const Array2<double>& x, const Table<double>& weights, const Vector<double>& centre, const Vector<double>& scale, double farthest, const Out& weight,
+                             const Out& mean, const Cubes& product) {
+        return count_scatter(x, soft(weights, rows(x), rows(weight)), units_of(centre, scale, farthest, x, weight, mean, product), weight, mean, product);
+    }, "x"_a.noconvert(), "weights"_a.noconvert(), "centre"_a.noconvert(), "scale"_a.noconvert(), "farthest"_a, "weight"_a.noconvert(), "mean"_a.noconvert(),
+       "product"_a.noconvert(), Release());
+}
 
 template <class T, class L>
 Index add_moments(const Array2<T>& x, const L& labels, const Out& weight, const Out& mean, const Out& m2) {
@@ -139,4 +176,5 @@ void bind_dense(nb::module_& m) {
     bind_moments(m);
     bind_floats<double>(m);
     bind_floats<float>(m);
+    bind_scatter(m);
 }

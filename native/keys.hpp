@@ -64,12 +64,21 @@ TB_INLINE bool reaches(std::uint64_t free, std::uint64_t bound, std::uint64_t fi
 }
 
 constexpr std::uint8_t kCandidate = 1, kOften = 2;
+constexpr Index kSide = 256;  // rows whose copies are looked at together
+constexpr Index kAhead = 16;  // rows whose cells are asked for before they are needed
 
 // Mark rows of which one of the first copies may be drawn, and those whose cell has counted `enough` others before.
 TB_INLINE void sort_out(const std::uint64_t* free, const std::uint64_t* exact, Index n, std::uint64_t bound, std::uint64_t copies, std::uint8_t enough,
                         std::uint8_t* TB_RESTRICT cells, std::uint64_t mask, std::uint8_t* TB_RESTRICT mark) {
-    for (Index i = 0; i < n; ++i) mark[i] = reaches(free[i], bound, 0, copies) ? kCandidate : 0;
+    for (Index first = 0; first < n; first += kSide) {
+        const Index last = first + kSide < n ? first + kSide : n;
+        std::uint64_t found[kSide] = {};
+        for (std::uint64_t copy = 0; copy < copies; ++copy)  // of rows side by side, rather than of one after another
+            for (Index i = first; i < last; ++i) found[i - first] |= (spread(free[i] + copy * kCopy + 1) & ~kExactDigits) <= bound ? 1u : 0u;
+        for (Index i = first; i < last; ++i) mark[i] = found[i - first] ? kCandidate : 0;
+    }
     for (Index i = 0; i < n; ++i) {
+        TB_PREFETCH(cells + (exact[i + kAhead < n ? i + kAhead : i] & mask));
         if (mark[i]) continue;
         std::uint8_t& cell = cells[exact[i] & mask];
         if (cell < enough) ++cell;

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tallybayes.core.batch import Labels
-from tallybayes.core.scatter import Scatter, scatter_by_class, scatter_of
-from tallybayes.errors import UnlearnError
+from tallybayes.core.scatter import Scatter, scatter_by_class, scatter_of, standard_scatter
+from tallybayes.errors import CellError, UnlearnError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 3)) + 1e6
@@ -74,3 +74,31 @@ def test_many_classes_of_few_rows_are_counted_as_each_by_itself() -> None:
         alone = scatter_of(X[codes == k], W[codes == k])
         for name in ("weight", "mean", "product"):
             np.testing.assert_allclose(getattr(found, name)[k], getattr(alone, name)[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_standard_units_give_the_scatter_of_rows_without_missing_values(soft: bool) -> None:
+    rng = np.random.default_rng(1)
+    x, weight, codes = (
+        rng.normal(size=(9000, 6)) * 1e3 + 7e4,
+        rng.integers(3, size=9000) / 2.0,
+        rng.integers(4, size=9000),
+    )
+    x[rng.random(x.shape) < 0.02] = np.nan
+    x[5] = 1e308  # whose square is beyond all measure
+    each = weight[:, None] * (codes[:, None] == np.arange(5))
+    labels = Labels.soft(each) if soft else Labels.hard(codes.astype(np.int32), weight)
+    found = standard_scatter(np.asfortranarray(x), labels, 5, np.full(6, 7e4), np.full(6, 1e3), 3.0)
+    z, complete = np.clip((x - 7e4) / 1e3, -3.0, 3.0), ~np.isnan(x).any(axis=1)
+    want = scatter_by_class(z[complete], Labels.soft(each[complete]), 5)  # the last class has no row
+    for name, array in want.arrays().items():
+        np.testing.assert_allclose(found.arrays()[name], array, rtol=1e-12, atol=1e-9, err_msg=name)
+    np.testing.assert_array_equal(found.product, found.product.swapaxes(1, 2))
+
+
+def test_the_first_infinite_number_is_named() -> None:
+    x = np.ones((9000, 3))
+    x[7000, 2] = x[8000, 0] = -np.inf
+    with pytest.raises(CellError) as error:
+        standard_scatter(x, Labels.hard(np.zeros(9000, dtype=np.int32)), 1, np.zeros(3), np.ones(3), 5.0)
+    assert (error.value.row, error.value.column) == (7000, 2)

@@ -547,3 +547,21 @@ def test_a_sample_of_a_file_is_that_of_its_frame_whatever_its_copies(n_contents:
         blocks = [block.x if isinstance(block.x, np.ndarray) else block.x.matrix for block in rows.blocks.values()]
         found.append(np.column_stack([*blocks, rows.labels.codes]))
     np.testing.assert_array_equal(*found)
+
+
+def test_columns_of_pairs_are_read_where_their_own_counts_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tallybayes.learning.learn.SAMPLE", 3000)  # of all rows, which are counted in another pass
+    rng = np.random.default_rng(0)
+    left, right, label = rng.integers(3, size=(3, 4000))
+    right = np.where(rng.random(4000) < 0.7, (label - left) % 3, right)  # together they tell the label
+    words = np.array(["low", "middle", "high"])
+    frame = pl.DataFrame({"left": words[left], "right": words[right], "label": words[label]})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    frame.write_csv(tmp_path / "rows.csv")
+    want = tallybayes.learn(frame, "label")
+    assert "pair" in want.tally.blocks
+    for suffix in ("parquet", "csv"):
+        got = tallybayes.learn(tmp_path / f"rows.{suffix}", "label")
+        assert_same_tally(got.tally, want.tally)

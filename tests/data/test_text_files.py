@@ -56,6 +56,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
                 yield table.take(np.arange(first, min(first + 20, table.n_rows)))
 
     monkeypatch.setattr(File, "tables", parts)
+    monkeypatch.setattr("tallybayes.data.parquet.BATCH", 20)
 
 
 SETTINGS: list[dict[str, Any]] = [

@@ -70,8 +70,14 @@ def check_learned(row: int, first: int) -> None:
 
 def moments(x: NDArray[Any], labels: Labels, n_classes: int) -> tuple[Array, Array, Array]:
     """Weight, mean and centred sum of squares (K, d) of each class and column; NaN is a missing value."""
-    _check_rows(x, labels)
     weight, mean, m2 = (np.zeros((n_classes, x.shape[1])) for _ in range(3))
+    add_moments(x, labels, weight, mean, m2)
+    return weight, mean, m2
+
+
+def add_moments(x: NDArray[Any], labels: Labels, weight: Array, mean: Array, m2: Array) -> None:
+    """Add some rows to the moments (K, d) of others, in place."""
+    _check_rows(x, labels)
     for first, part in _slices(x):
         these = labels.rows(first, first + len(part))
         if these.codes is None:
@@ -79,7 +85,6 @@ def moments(x: NDArray[Any], labels: Labels, n_classes: int) -> tuple[Array, Arr
         else:
             bad = _native.moments(part, these.codes, these.weight, weight, mean, m2)
         _check_cell(part, bad, first)
-    return weight, mean, m2
 
 
 def gaussian_scores(x: NDArray[Any], mean: Array, precision: Array, log_norm: Array, total: Array) -> Array:

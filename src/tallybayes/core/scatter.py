@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _native
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.equality import ByValue
 from tallybayes.core.schema import Column, amount, plural
@@ -209,6 +210,26 @@ def scatter_by_class(x: Array, labels: Labels, n_classes: int) -> Scatter:
     ends = np.searchsorted(labels.codes[order], np.arange(n_classes + 1))
     own = [order[first:last] for first, last in pairwise(ends.tolist())]
     return stacked([scatter_of(x[rows], labels.weight[rows]) for rows in own])
+
+
+def standard_scatter(
+    x: NDArray[Any], labels: Labels, n_classes: int, centre: Array, scale: Array, farthest: float
+) -> Scatter:
+    """The scatter (K, d, d) of rows (n, d) in standard units, z = (x − centre) / scale within ± ``farthest``.
+
+    A row that lacks one of the numbers is left out; an infinite one is an error that names it.
+    """
+    values, d = np.asarray(x, dtype=np.float64), x.shape[1]
+    weight, mean, product = np.empty((n_classes, 1)), np.empty((n_classes, d)), np.empty((n_classes, d, d))
+    found = centre, scale, farthest, weight, mean, product
+    if labels.codes is None:
+        bad = _native.scatter_soft(values, labels.weight, *found)
+    else:
+        bad = _native.scatter(values, labels.codes, labels.weight, *found)
+    if bad >= 0:
+        row, column = divmod(bad, d)
+        raise bad_number(float(values[row, column]), row, column)
+    return Scatter(weight[:, :, None], mean[:, :, None], product)
 
 
 def _of_groups(x: Array, w: Array, codes: NDArray[Any], n_classes: int) -> Scatter:

@@ -29,6 +29,7 @@ from tallybayes.data.words import HoldsText
 from tallybayes.errors import DataError
 
 STORAGE: dict[str, Storage] = {"string": "text", "large_string": "text", "bool": "boolean", "null": "empty"}
+ENUMERATED = "dictionary<values=string", "dictionary<values=large_string"
 NUMBERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double"}
 
 
@@ -50,7 +51,7 @@ def _values(column: pa.ChunkedArray) -> Values:
     if kind in NUMBERS or kind in STORAGE:
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         return ArrowValues(array)
-    if kind.startswith("dictionary<values=string"):
+    if kind.startswith(ENUMERATED):
         return EnumValues.of(column)
     return SeriesValues(nw.from_native(column, series_only=True))  # decimals, dates, lists and records
 
@@ -133,15 +134,15 @@ class EnumValues(HoldsText):
 
     def __init__(self, listed: Listed) -> None:
         self.listed = listed
-        self.storage: Storage = "empty" if (listed.places < 0).all() else "text"
+        self.storage: Storage = "empty" if listed.places.max(initial=MISSING) < 0 else "text"
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> EnumValues:
         """The values of a dictionary of Arrow."""
         array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
-        missing, places = _missing(array.indices), _data(array.indices).astype(np.int32)
+        missing, places = _missing(array.indices), _data(array.indices).astype(np.int32, copy=False)
         if missing is not None:
-            places[missing] = MISSING
+            places = np.where(missing, np.int32(MISSING), places)
         return cls(Listed(array.dictionary.to_pylist(), places))
 
     def __len__(self) -> int:

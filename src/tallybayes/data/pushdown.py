@@ -8,7 +8,8 @@ numbers that the first rows did not predict, are read a second time.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,7 +23,16 @@ from tallybayes.data.first_rows import FirstRows, inspect
 from tallybayes.data.frames import Table
 from tallybayes.data.progress import Progress
 from tallybayes.data.sql import quoted
-from tallybayes.data.survey import MOST_LEVELS, Mode, Seen, Survey, refuse_nothing, refuse_regression, refuse_unlabelled
+from tallybayes.data.survey import (
+    MOST_LEVELS,
+    Mode,
+    Seen,
+    Survey,
+    refuse_huge,
+    refuse_nothing,
+    refuse_regression,
+    refuse_unlabelled,
+)
 from tallybayes.errors import DataError
 
 NO_NAN = "'nan'::DOUBLE"
@@ -43,13 +53,46 @@ def survey(
     opened = inspect(file, target, modes, opening)
     asked: dict[str, Mode] = {name: "nothing" if name in opened.wide else mode for name, mode in modes.items()}
     label = label_of(file, target)
+    found = _stored(file, target, asked, unlabelled, progress)
+    found = found or _queried(file, target, asked, opened, unlabelled, progress)
+    columns = {**found.columns, **{name: _seen_by_itself(file, name, label, found.classes) for name in opened.wide}}
+    return replace(found, columns=columns)
+
+
+def _stored(
+    file: File, target: str, asked: Mapping[str, Mode], unlabelled: str, progress: Progress | None
+) -> Survey | None:
+    """What our own kernels count of the columns of a Parquet file; None where a query has to."""
+    if file.format != "parquet":
+        return None
+    from tallybayes.data.parquet_survey import counted  # with PyArrow's reader, which few uses need
+
+    found = counted(file, target, asked, progress)
+    if found is None:
+        return None
+    there = [k for k, place in found.classes.items() if found.weight[place]]
+    classes = _classes(file, target, there, found.unlabelled, unlabelled)
+    order = np.array([found.classes[k] for k in classes], dtype=np.intp)
+    columns = found.columns(order)
+    for name, mode in asked.items():
+        if mode == "numbers":
+            refuse_huge(name, columns[name].low, columns[name].high, columns[name].m2)
+    return Survey(classes, found.weight[order], columns, found.unlabelled)
+
+
+def _queried(
+    file: File,
+    target: str,
+    asked: Mapping[str, Mode],
+    opened: FirstRows,
+    unlabelled: str,
+    progress: Progress | None,
+) -> Survey:
+    """What DuckDB counts."""
+    label = label_of(file, target)
     found = _asked(file, label, {name: _fields(file, name, mode, opened) for name, mode in asked.items()}, progress)
     unknown = found.pop(None, (0, {}))[0]
-    refuse_unlabelled(unknown, unlabelled, file.name, target)
-    if not found:
-        refuse_nothing(file.name, unknown)
-    classes = in_order(found)
-    refuse_regression(file.name, target, classes)
+    classes = _classes(file, target, found, unknown, unlabelled)
     cells = {name: [found[k][1][name] for k in classes] for name in asked}
     doubtful = [name for name, mode in asked.items() if mode == "numbers" and _is_doubtful(cells[name], name, opened)]
     if doubtful:
@@ -57,8 +100,17 @@ def survey(
         again = _asked(file, label, {name: _fields(file, name, "numbers", opened) for name in doubtful}, progress)
         cells |= {name: [again[k][1][name] for k in classes] for name in doubtful}
     columns = {name: _seen(name, mode, cells[name], opened) for name, mode in asked.items()}
-    columns.update({name: _seen_by_itself(file, name, label, classes) for name in opened.wide})
     return Survey(classes, np.array([float(found[k][0]) for k in classes]), columns, unknown)
+
+
+def _classes(file: File, target: str, found: Collection[Level], unknown: int, unlabelled: str) -> tuple[Level, ...]:
+    """The classes in order; an error if the rows cannot be learned."""
+    refuse_unlabelled(unknown, unlabelled, file.name, target)
+    if not found:
+        refuse_nothing(file.name, unknown)
+    classes = in_order(found)
+    refuse_regression(file.name, target, classes)
+    return classes
 
 
 Cells = tuple[Any, ...]  # what was counted of one column, in one class
@@ -69,7 +121,7 @@ def _asked(
 ) -> dict[Level | None, tuple[int, dict[str, Cells]]]:
     """For each label the number of rows, and the fields of each column."""
     listed = [field for some in fields.values() for field in some]
-    sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *listed])} FROM {{scan}} GROUP BY label"
+    sql = f"SELECT {', '.join([f'{label} AS label', 'count(*)', *listed])} FROM {{scan}} GROUP BY 1"
     found: dict[Level | None, tuple[int, dict[str, Cells]]] = {}
     for k, n_rows, *values in file.query(sql, progress):
         rest = iter(values)
@@ -150,12 +202,9 @@ def _seen(name: str, mode: Mode, cells: list[Cells], opened: FirstRows) -> Seen:
         return Seen(np.array([float(cell[0]) for cell in cells]), none, none, 0.0, 0.0, {})
     low = min((cell[3] for cell in cells if cell[3] is not None), default=0.0)
     high = max((cell[4] for cell in cells if cell[4] is not None), default=0.0)
-    if np.isinf([low, high]).any():
-        raise DataError(f"column {name!r} is infinite in some row. Replace infinite values, or leave them empty.")
+    refuse_huge(name, low, high, np.zeros(1))
     weight, shift, variance = _moments(cells, name, opened)
-    if not np.isfinite(variance * weight).all():
-        largest = max(low, high, key=abs)
-        raise DataError(f"column {name!r} holds {largest:g}, whose square overflows. Rescale the column.")
+    refuse_huge(name, low, high, variance * weight)
     return Seen(weight, np.where(weight > 0, shift + opened.centre[name], 0.0), variance * weight, low, high, {})
 
 
@@ -175,7 +224,7 @@ def _seen_by_itself(file: File, name: str, label: str, classes: Sequence[Level])
     value, place = _value(file, name), {k: i for i, k in enumerate(classes)}
     ((n_levels, n_present),) = file.query(f"SELECT count(DISTINCT {value}), count({value}) FROM {{scan}}")
     if n_levels == n_present:
-        weights = dict(file.query(f"SELECT {label} AS label, count({value}) FROM {{scan}} GROUP BY label"))
+        weights = dict(file.query(f"SELECT {label} AS label, count({value}) FROM {{scan}} GROUP BY 1"))
         weight = np.array([float(weights[k]) for k in classes])
         return Seen(weight, weight * 0.0, weight * 0.0, 0.0, 0.0, {}, n_levels)
     if n_levels > MOST_LEVELS:

@@ -22,7 +22,7 @@ from tallybayes.core.threads import ahead
 from tallybayes.core.tokens import Tokens
 from tallybayes.data.columns import inferred
 from tallybayes.data.engines import Lazy
-from tallybayes.data.files import FIRST, known_column
+from tallybayes.data.files import FIRST, File, known_column
 from tallybayes.data.finding import NOTHING, Found, find, part_column
 from tallybayes.data.frames import Table, profile
 from tallybayes.data.inference import infer, kind_for, tokens_for
@@ -34,7 +34,7 @@ from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
 from tallybayes.data.samples import drawn
 from tallybayes.data.sources import Facts, Places, counting, evidence
-from tallybayes.data.survey import Mode, NoRowsError, Survey, can_push, profiles, pushed
+from tallybayes.data.survey import Mode, NoRowsError, Survey, can_push, of_levels, profiles, pushed
 from tallybayes.data.tables import Range, Ranges, TableBatch
 from tallybayes.data.targets import refuse_signs
 from tallybayes.data.vocabularies import with_chosen_words, with_own_words, with_words
@@ -235,21 +235,39 @@ class FileSource:
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
+        if isinstance(self.file, File) and self.file.format == "parquet" and not self.seen.unlabelled:
+            from tallybayes.data.parquet import stored_tables  # with PyArrow's reader, which few uses need
+
+            if (stored := stored_tables(self.file, names, self._levels)) is not None:
+                return ahead(stored)
         labelled = f"{label_of(self.file, self.scan.target)} IS NOT NULL"
         return ahead(self.file.listed(self._levels).tables(names, labelled))
 
     def _evidence(self, schema: Schema) -> list[str]:
         return [name for name in evidence(schema) if name in self.file.types]
 
+    def _read(self, schema: Schema, places: Places) -> list[str]:
+        """The columns that some blocks are counted from."""
+        columns = [schema.columns[p] for at in places.values() for p in at]
+        names = dict.fromkeys(part.name for column in columns for part in column.parts or (column,))
+        return [name for name in names if name in self.file.types]
+
     def count(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         if self.scan.weight is None and can_push(schema, places, families):
             return pushed(self.seen, schema, places, families)
-        return self._streamed(schema, places, families)
+        known = [] if self.scan.weight is not None else of_levels(places, families, schema)
+        rest = {block: at for block, at in places.items() if block not in known}
+        total = self._streamed(schema, rest, families)
+        if not known:
+            return total
+        seen = pushed(self.seen, total.schema, {block: places[block] for block in known}, families)
+        blocks = {**seen.blocks, **total.blocks}
+        return replace(total, blocks={block: blocks[block] for block in places})
 
     def _streamed(self, schema: Schema, places: Places, families: Mapping[str, Family]) -> Tally:
         """Count batch after batch: the families do what no query can."""
         total, done = Tally.empty(), 0
-        for table in self._tables(self._evidence(schema)):
+        for table in self._tables(self._read(schema, places)):
             part = with_own_words(self.scan.labelled(table, schema, places))
             try:
                 total = total + count(part, families, self.scan.n_jobs)

@@ -106,6 +106,15 @@ def refuse_regression(name: str, target: str, classes: Sequence[Level]) -> None:
             )
 
 
+def refuse_huge(name: str, low: float, high: float, m2: Array) -> None:
+    """Refuse numbers that have no moments."""
+    if np.isinf([low, high]).any():
+        raise DataError(f"column {name!r} is infinite in some row. Replace infinite values, or leave them empty.")
+    if not np.isfinite(m2).all():
+        largest = max(low, high, key=abs)
+        raise DataError(f"column {name!r} holds {largest:g}, whose square overflows. Rescale the column.")
+
+
 class Source(Protocol):
     """Rows that are counted where they are."""
 
@@ -147,6 +156,15 @@ def can_push(schema: Schema, places: Mapping[str, Sequence[int]], families: Mapp
         return (how == "moments" and not family.of_logs) or (how == "sums" and family.kind == "count")
 
     return all(map(is_seen, places))
+
+
+def of_levels(places: Mapping[str, Sequence[int]], families: Mapping[str, Family], schema: Schema) -> list[str]:
+    """The blocks of categories, whose tally a survey has to the last digit."""
+    return [
+        block
+        for block, at in places.items()
+        if families[block].counted_by() == "levels" and can_push(schema, {block: at}, families)
+    ]
 
 
 def pushed(seen: Survey, schema: Schema, places: Mapping[str, Sequence[int]], families: Mapping[str, Family]) -> Tally:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import count
-from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +21,7 @@ from tallybayes.core import column_kernels
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.family import Family, left_of
 from tallybayes.core.levels import few_of
-from tallybayes.core.scatter import PRODUCTS, Scatter, is_complete, nothing, numbers_of, scatter_by_class
+from tallybayes.core.scatter import PRODUCTS, Scatter, numbers_of, standard_scatter
 from tallybayes.core.schema import Column, Kind, plural
 from tallybayes.core.summaries import check_numbers
 from tallybayes.core.terms import DEGREES, FARTHEST, Together
@@ -108,14 +106,10 @@ class Correlation(Family):
             raise SchemaError(f"{self.name} reads one block of numbers, not {len(columns)}")
 
     def tally(self, x: NDArray[Any], labels: Labels, n_classes: int) -> Scatter:
-        parts, step = [], max(64, SLICE // max(x.shape[1], 1))
-        for first in range(0, len(x), step):
-            z, these = self.standard(x[first : first + step], first), labels.rows(first, first + step)
-            if not is_complete(z):
-                complete = np.flatnonzero(~np.isnan(z).any(axis=1))
-                z, these = z[complete], these.take(complete)
-            parts.append(scatter_by_class(z, these, n_classes))
-        return reduce(add, parts) if parts else nothing(n_classes, x.shape[1])
+        centre, scale = np.array(self.centre), np.array(self.scale)
+        if not self.centre:  # they are standardised already
+            centre, scale = np.zeros(x.shape[1]), np.ones(x.shape[1])
+        return standard_scatter(x, labels, n_classes, centre, scale, FARTHEST)
 
     def estimate(self, summary: Scatter) -> Students:
         weight, product = summary.weight[:, 0, 0], summary.product
