@@ -600,7 +600,7 @@ def word_weights(rng: np.random.Generator) -> None:
         for rivals in (False, True):
             counts = WordCounts(x, count, np.full(k, 50.0), n_words + 3, np.ones(n, dtype=np.int64), 0.1, rivals)
             table = counts.table(np.arange(0, n, 2))
-            base, weight = rng.normal(size=(n, k)), rng.random((n_words, 3)).astype(np.float32)
+            base, weight = rng.normal(size=(n, k)), rng.random((n_words, 7)).astype(np.float32)
             slope, curvature = table.slopes(x, np.full(n_words, 1.5), base, None)
             assert np.isfinite(slope).all()
             assert (curvature >= 0).all()
@@ -623,12 +623,14 @@ def placed(x: Csr, labels: Labels, rng: np.random.Generator) -> None:
     there = place[x.column]
     assert np.array_equal(rows.word, there[there >= 0])
     assert singles.sum() == (there == -1).sum()
+    assert np.array_equal(word_kernels.documents_with(x), np.bincount(x.column, minlength=n_words))
     count = rng.random((n_words, K))
     some = rng.integers(n_words, size=4)
     assert np.allclose(word_kernels.counts_of(count, some), count[some])
     refused(word_kernels.counts_of, count, np.array([n_words]))
     refused(word_kernels.counts_of, count, np.array([-1]))
     if len(x.column):
+        refused(word_kernels.documents_with, replace(x, column=x.column - np.int32(n_words)))
         refused(word_kernels.placed_words, replace(x, column=x.column - np.int32(n_words)), place, labels)
         refused(word_kernels.placed_words, replace(x, column=x.column + np.int32(n_words)), place, labels)
         refused(word_kernels.placed_words, replace(x, start=x.start + 1), place, labels)

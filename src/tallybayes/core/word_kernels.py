@@ -54,7 +54,7 @@ def documents_with(x: Csr) -> NDArray[np.int32]:
     return documents
 
 
-def counts_of(count: Array, words: NDArray[np.intp], n_jobs: int | None) -> NDArray[np.float32]:
+def counts_of(count: Array, words: NDArray[np.intp], n_jobs: int | None = None) -> NDArray[np.float32]:
     """The rows of counts (V, K) that belong to some words."""
     found = np.empty((len(words), count.shape[1]), dtype=np.float32)
     count, words = np.ascontiguousarray(count), words.astype(np.int64)
