@@ -25,11 +25,16 @@ KEPT_BYTES = 32 << 20  # of an array from which on its pages go back to the syst
 LEAST_VARIANCE = 1e-200  # what a constant column gets where nothing varies: other values are unlikely, not impossible
 
 
-def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The matrix as it is if the kernels can read it, otherwise slices of it converted to float64."""
+def is_readable(x: NDArray[Any], types: str = "df") -> bool:
+    """Whether the kernels can read the matrix as it is."""
     dtype, flags = x.dtype, x.flags
     whole = flags.c_contiguous or flags.f_contiguous or all(s % x.itemsize == 0 for s in x.strides)
-    readable = dtype.char in "df" and dtype.isnative and flags.aligned and whole
+    return dtype.char in types and dtype.isnative and flags.aligned and whole
+
+
+def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The matrix as it is if the kernels can read it, otherwise slices of it converted to float64."""
+    readable = is_readable(x)
     if readable or x.size == 0:
         yield 0, x if readable else np.asarray(x, dtype=np.float64)
         return

@@ -397,5 +397,4 @@ class Model(ByValue):
     @property
     def n_joint_parameters(self) -> int:
         """Free parameters of the full joint of the same columns, without the naive assumption."""
-        sizes = (self.settings.families[name].joint_size(p) for name, p in self.parameters.items())
-        return self.n_classes * math.prod(sizes) - 1
+        return self.n_classes * math.prod(self.settings.families[k].joint_size(p) for k, p in self.parameters.items()) - 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes import _native
 from tallybayes.core.batch import Array, Labels
 from tallybayes.core.equality import ByValue
+from tallybayes.core.kernels import is_readable
 from tallybayes.core.schema import Column, amount, plural
 from tallybayes.core.summaries import EPS, MOST_WEIGHT, Index, Moments, check_numbers, take_back
 from tallybayes.errors import bad_number
@@ -219,7 +220,7 @@ def standard_scatter(
 
     A row that lacks one of the numbers is left out; an infinite one is an error that names it.
     """
-    values, d = np.asarray(x, dtype=np.float64), x.shape[1]
+    values, d = x if is_readable(x, "d") else x.astype(np.float64), x.shape[1]
     weight, mean, product = np.empty((n_classes, 1)), np.empty((n_classes, d)), np.empty((n_classes, d, d))
     found = centre, scale, farthest, weight, mean, product
     if labels.codes is None:
