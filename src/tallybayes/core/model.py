@@ -94,7 +94,7 @@ class Model(ByValue):
         """Parameters of each block with the columns' weights on their logs, and offsets in their tables."""
         scoring = self.parameters
         if self.settings.weights is not None:
-            scoring = {name: params.weighted(self.weight_of(name)) for name, params in scoring.items()}
+            scoring = {name: each.weighted(self.weight_of(name)) for name, each in scoring.items()}
         return scoring | {name: scoring[name].plus(own.table) for name, own in self.offsets.items() if own.is_coded}
 
     @cached_property
@@ -364,10 +364,9 @@ class Model(ByValue):
     def _by_chunks(
         self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]], planned: bool = True
     ) -> Any:
-        """Work on chunks of rows on all cores, read by the plan where only scores are asked for; join the results."""
+        """Work on chunks of rows on all cores, read by the plan if only scores are asked for of rows not encoded yet."""
         self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  estimated once, before threads ask
-        encoded = isinstance(batch, Batch) and batch.cells is None  # rows that no plan reads, so none is made
-        plan = self.plan if planned and not encoded else None
+        plan = self.plan if planned and (not isinstance(batch, Batch) or batch.cells is not None) else None
         read = None if plan is None else batch.read_by(plan, self.schema.columns, self.tally.places)
         return by_chunks(batch, self.n_classes, n_jobs, work, read)
 
@@ -397,4 +396,5 @@ class Model(ByValue):
     @property
     def n_joint_parameters(self) -> int:
         """Free parameters of the full joint of the same columns, without the naive assumption."""
-        return self.n_classes * math.prod(self.settings.families[k].joint_size(p) for k, p in self.parameters.items()) - 1
+        own = self.settings.families
+        return self.n_classes * math.prod(own[name].joint_size(p) for name, p in self.parameters.items()) - 1
