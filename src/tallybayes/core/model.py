@@ -364,7 +364,7 @@ class Model(ByValue):
     def _by_chunks(
         self, batch: Rows, n_jobs: int | None, work: Callable[[Batch, int], tuple[Any, int]], planned: bool = True
     ) -> Any:
-        """Work on chunks of rows on all cores, read by the plan if only scores are asked for of rows not encoded yet."""
+        """Work on chunks of rows on all cores and join the results; the plan reads rows for scores, if none has yet."""
         self.scoring, self.offsets, self.prior_score, self.fallback  # noqa: B018  estimated once, before threads ask
         plan = self.plan if planned and (not isinstance(batch, Batch) or batch.cells is not None) else None
         read = None if plan is None else batch.read_by(plan, self.schema.columns, self.tally.places)

@@ -48,6 +48,7 @@ MANY_NUMBERS, OF_A_CLASS = (
 )  # rows, and rows a class, of numbers alone: what they say sets in slowly
 WIDE = 1_000  # columns; a fold costs as much as they are many, and few rows do not weigh the readings any better
 FEWEST_FOLDS, MOST_FOLDS = 3, 5
+WORTH = 5  # cells to count that a cell to learn is worth
 MUCH_WORK = 15_000_000  # rows × columns × classes; of many rows, a fold has little by chance
 
 
@@ -75,7 +76,7 @@ class _Folds:
             return None if ladder is None else ladder.judged()
 
         ladders: list[Ladder] = []
-        for ladder in map_each(learned, range(n_folds), threads_for(batch.size, options.n_jobs)):
+        for ladder in map_each(learned, range(n_folds), threads_for(WORTH * batch.size, options.n_jobs)):
             if ladder is None:
                 return None
             ladders.append(ladder)
@@ -105,7 +106,7 @@ class _Folds:
 
     def together(self) -> list[Array]:
         """Of the numbers together (n, K), for each shrinkage."""
-        threads = threads_for(self.batch.size, self.n_jobs)
+        threads = threads_for(WORTH * self.batch.size, self.n_jobs)
         parts = list(zip(self.ladders, self.held, strict=True))
         found = map_each(lambda part: part[0].together(part[1], SHRINKAGES), parts, threads)
         return [self.gathered(each) for each in zip(*found, strict=True)]
@@ -118,7 +119,7 @@ class _Folds:
     def without(self, stack: Stack, shrinkage: float | None) -> list[Array]:
         """For each fold scores (n, K) that know nothing of it: those of the others by counts without it, too."""
         scores = [stack.scores.copy() for _ in self.ladders]
-        threads = threads_for(self.every.size, self.n_jobs)
+        threads = threads_for(WORTH * self.every.size, self.n_jobs)
         work = range(len(self.ladders))
         for other, found in enumerate(map_each(lambda each: self._fewer(each, stack, shrinkage), work, threads)):
             for number, part in found:
