@@ -16,13 +16,14 @@ import pytest
 from pyarrow import feather
 
 import tallybayes
-from tallybayes import NaiveBayes, Tally
+from tallybayes import NaiveBayes, Tally, learn
 from tallybayes.data.files import open_file
 from tallybayes.data.opening import open_source
 from tallybayes.data.overrides import Overrides
 from tallybayes.data.tallies import tally_table as tally_file
 from tallybayes.errors import ColumnWarning, DataError, SettingError
 from tallybayes.inspection.predictions import predict_batches
+from tallybayes.learning.options import Options
 from tests.laws.compare import assert_same_tally as same_in_all
 
 
@@ -565,3 +566,18 @@ def test_columns_of_pairs_are_read_where_their_own_counts_are_known(
     for suffix in ("parquet", "csv"):
         got = tallybayes.learn(tmp_path / f"rows.{suffix}", "label")
         assert_same_tally(got.tally, want.tally)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.parquet", "d.jsonl"])
+def test_a_file_that_changes_while_it_is_read_is_refused(name: str, tmp_path: Path) -> None:
+    frame = table(400)
+    path = write(frame, tmp_path / name)
+
+    def progress(phase: str, share: float | None) -> None:
+        if phase == "sampling rows":
+            write(pl.concat((frame, frame)), path)
+
+    with pytest.raises(DataError, match="was changed while it was read"):
+        learn(path, "label", Options(progress=progress))
+    with pytest.warns(ColumnWarning):
+        assert learn(path, "label").provenance.rows == 800

@@ -27,7 +27,7 @@ from tallybayes.data.dates import coarser_in_sql
 from tallybayes.data.encodings import in_utf8
 from tallybayes.data.frames import Table
 from tallybayes.data.lines import header_of, misfit
-from tallybayes.data.paths import format_of, found_paths, one_character
+from tallybayes.data.paths import Stamp, format_of, found_paths, one_character, stamps_of
 from tallybayes.data.progress import Progress, interruptible, watched
 from tallybayes.data.reading import expressions
 from tallybayes.data.sql import conversion_message, first_lines, literal, quoted, read_error, struct
@@ -82,6 +82,7 @@ class File:
     delimiter: str | None = None  # between the fields of a CSV, where it was given
     decimal: str | None = None  # the decimal mark of a CSV, where it was given
     folder: Any = None  # the folder of copies in UTF-8, which lives as long as the file
+    stamps: tuple[Stamp, ...] = ()  # of the files when they were opened
 
     @property
     def names(self) -> list[str]:
@@ -259,7 +260,8 @@ def open_file(
     if format == "csv":
         paths, folder = in_utf8(name, paths, encoding)
     words = tuple(map(str, missing_values))
-    file = File(name, paths, format, words, connection, "", {}, False, "", one_character(delimiter), decimal, folder)
+    fields = one_character(delimiter), decimal, folder, stamps_of(paths)
+    file = File(name, paths, format, words, connection, "", {}, False, "", *fields)
     return _opened(file, whole=False)
 
 

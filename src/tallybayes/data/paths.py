@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tallybayes.data.workbooks import SUFFIXES
 from tallybayes.errors import DataError, SettingError
@@ -16,6 +19,9 @@ FORMATS = {
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     **dict.fromkeys(SUFFIXES, "workbook"),
 }  # fmt: skip
+T = TypeVar("T")
+Stamp = tuple[int, int]  # the size of a file, and when it was written
+
 HIDDEN = (".", "_")  # how names of marks begin, such as _SUCCESS
 COMPRESSED = (".gz", ".zst", ".zstd")
 
@@ -82,3 +88,20 @@ def format_of(path: str) -> str:
     if start.startswith(b"ARROW1"):
         return "arrow"
     return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
+
+
+def stamps_of(paths: tuple[str, ...]) -> tuple[Stamp, ...]:
+    """What tells whether files were changed; a pipe has nothing of the kind."""
+    found = map(os.stat, paths)
+    return tuple((each.st_size, each.st_mtime_ns) if stat.S_ISREG(each.st_mode) else (0, 0) for each in found)
+
+
+def unchanged(parts: Iterator[T], name: str, paths: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Iterator[T]:
+    """Yield the parts of files; an error if at the end the files are no longer those that were opened."""
+    yield from parts
+    try:
+        same = stamps_of(paths) == stamps
+    except OSError:
+        same = False
+    if not same:
+        raise DataError(f"{name} was changed while it was read. Read it again when it is complete.")

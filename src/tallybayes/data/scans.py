@@ -29,6 +29,7 @@ from tallybayes.data.inference import infer, kind_for, tokens_for
 from tallybayes.data.known import as_learned, check_columns, spelled, with_retyping
 from tallybayes.data.labels import encode_labels, objects, row_weights
 from tallybayes.data.overrides import Overrides
+from tallybayes.data.paths import unchanged
 from tallybayes.data.progress import Progress
 from tallybayes.data.pushdown import label_of, survey
 from tallybayes.data.reading import Measure, measured_sql
@@ -235,13 +236,19 @@ class FileSource:
     def _tables(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows that have a label, a part at a time."""
         names = [*dict.fromkeys([*columns, *self.scan.columns])]
-        if isinstance(self.file, File) and self.file.format == "parquet" and not self.seen.unlabelled:
+        if not isinstance(self.file, File):
+            return ahead(self._queried(names))
+        stored = None
+        if self.file.format == "parquet" and not self.seen.unlabelled:
             from tallybayes.data.parquet import stored_tables  # with PyArrow's reader, which few uses need
 
-            if (stored := stored_tables(self.file, names, self._levels)) is not None:
-                return ahead(stored)
+            stored = stored_tables(self.file, names, self._levels)
+        tables = self._queried(names) if stored is None else stored
+        return ahead(unchanged(tables, self.file.name, self.file.paths, self.file.stamps))
+
+    def _queried(self, names: Sequence[str]) -> Iterator[Table]:
         labelled = f"{label_of(self.file, self.scan.target)} IS NOT NULL"
-        return ahead(self.file.listed(self._levels).tables(names, labelled))
+        return self.file.listed(self._levels).tables(names, labelled)
 
     def _evidence(self, schema: Schema) -> list[str]:
         return [name for name in evidence(schema) if name in self.file.types]
