@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _native
-from tallybayes.core import column_kernels, draws, fitting, kernels, keys, pair_kernels, word_kernels
+from tallybayes.core import (
+    column_kernels,
+    draws,
+    fitting,
+    kernels,
+    keys,
+    moment_kernels,
+    pair_kernels,
+    scatter,
+    word_kernels,
+)
 from tallybayes.core.batch import Codes, Csr, Labels
 from tallybayes.core.summaries import Moments
 from tallybayes.core.tokens import Tokens, Vocabulary
@@ -170,6 +180,55 @@ def damaged_floats(rng: np.random.Generator) -> None:
     heavy = Labels(labels.codes, np.full(40, learned.weight.max() * 1.1))  # a row weighs more than its class
     for shared in (True, False):
         refused(kernels.gaussian_leave_one_out, x, heavy, fields(learned), merged(learned), 0.0, 0.0, shared, False)
+
+
+def moments_of_sets(rng: np.random.Generator) -> None:
+    """Moments of several sets of rows, together and out again."""
+    for k, d in ((1, 1), (3, 0), (3, 7), (2, 33)):
+        x, codes = rng.normal(size=(60, d)), rng.integers(k, size=60)
+        one, other, whole = (
+            (*kernels.moments(part, Labels.hard(own.astype(np.int32), np.ones(len(own))), k), None)
+            for part, own in ((x[:25], codes[:25]), (x[25:], codes[25:]), (x, codes))
+        )
+        both_sets = moment_kernels.joined(one, other)
+        for found, want in zip(both_sets, whole[:3], strict=False):
+            np.testing.assert_allclose(found, want, atol=1e-9)
+        left = moment_kernels.without((*both_sets[:3], both_sets[3]), other, one[0])
+        assert left is not None
+        for found, want in zip(left, one[:3], strict=False):
+            np.testing.assert_allclose(found, want, atol=1e-9)
+        assert moment_kernels.merged(*whole[:3]).shape == (3, d)
+        weights = moment_kernels.weights_without(whole[0], one[0])
+        assert weights is not None
+        np.testing.assert_array_equal(weights, other[0])
+        if d:
+            assert moment_kernels.weights_without(one[0], whole[0]) is None
+            assert moment_kernels.without(one, whole, one[0] - whole[0]) is None
+    small = tuple(np.ones((2, 3)) for _ in range(3))
+    refused(moment_kernels.joined, (*whole[:3], None), (*small, None))
+    refused(moment_kernels.joined, (*small, np.zeros(5)), (*small, None))
+    refused(moment_kernels.without, (*small, None), (*whole[:3], None), np.ones((2, 3)))
+    refused(moment_kernels.merged, np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 3)))
+    refused(moment_kernels.weights_without, np.ones(4), np.ones(5))
+
+
+def scatters(rng: np.random.Generator) -> None:
+    """How numbers vary together, beside the formulas of NumPy."""
+    for shape, missing in itertools.product([(0, 3), (1, 1), (31, 2), (33, 17), (257, 5)], (0.0, 0.1)):
+        x = np.where(rng.random(shape) < missing, np.nan, rng.normal(0, 3, shape))
+        centre, scale, complete = rng.normal(size=shape[1]), rng.random(shape[1]) + 0.5, ~np.isnan(x).any(axis=1)
+        z = np.clip((x[complete] - centre) / scale, -5, 5)
+        for labels, layout in itertools.product(both(shape[0], rng), layouts(x)):
+            found = scatter.standard_scatter(layout, labels, K, centre, scale, 5.0)
+            want = scatter.scatter_by_class(z, labels.take(np.flatnonzero(complete)), K)
+            for name in ("weight", "mean", "product"):
+                np.testing.assert_allclose(getattr(found, name), getattr(want, name), atol=1e-9, err_msg=name)
+    x, labels, one = rng.random((40, 6)), hard(40, rng), np.ones(6)
+    refused(scatter.standard_scatter, np.where(x < 0.1, np.inf, x), labels, K, one, one, 5.0)
+    for codes in (np.full(40, K), np.full(40, -2), np.zeros(39)):
+        refused(scatter.standard_scatter, x, Labels(codes.astype(np.int32), np.ones(40)), K, one, one, 5.0)
+    refused(scatter.standard_scatter, x, labels, K, one[:5], one, 5.0)
+    refused(scatter.standard_scatter, x, Labels.soft(np.ones((40, K + 1))), K, one, one, 5.0)
 
 
 def categories(rng: np.random.Generator) -> None:
@@ -918,11 +977,13 @@ def ledgers(rng: np.random.Generator) -> None:
 
 def main() -> None:
     watch = Watch()
-    for module in (kernels, keys, fitting, column_kernels, pair_kernels, word_kernels, blobs):
+    for module in (kernels, keys, fitting, column_kernels, moment_kernels, pair_kernels, scatter, word_kernels, blobs):
         module._native = watch
     numbers = floats, damaged_floats, categories, damaged_categories, pairs, sparse, damaged_sparse, posteriors
     for part in (
         *numbers,
+        moments_of_sets,
+        scatters,
         columns,
         text,
         tokens,
