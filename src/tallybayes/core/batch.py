@@ -335,3 +335,10 @@ class Batch:
     def size(self) -> int:
         """Number of cells that a pass over the batch touches."""
         return sum(len(b.x.data) if isinstance(b.x, Csr) else self.n_rows * b.x.shape[1] for b in self.blocks.values())
+
+
+def is_readable(x: NDArray[Any], types: str = "df") -> bool:
+    """Whether the kernels can read the matrix as it is."""
+    dtype, flags = x.dtype, x.flags
+    whole = flags.c_contiguous or flags.f_contiguous or all(s % x.itemsize == 0 for s in x.strides)
+    return dtype.char in types and dtype.isnative and flags.aligned and whole

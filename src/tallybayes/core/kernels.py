@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-from tallybayes.core.batch import Array, Codes, Csr, Documents, Labels
+from tallybayes.core.batch import Array, Codes, Csr, Documents, Labels, is_readable
 from tallybayes.core.tokens import Vocabulary
 from tallybayes.errors import CellError, DataError, RowError, bad_number, row_number
 
@@ -23,13 +23,6 @@ SLICE = 1 << 16  # cells converted at a time
 KEPT_BYTES = 32 << 20  # of an array from which on its pages go back to the system when it is dropped
 
 LEAST_VARIANCE = 1e-200  # what a constant column gets where nothing varies: other values are unlikely, not impossible
-
-
-def is_readable(x: NDArray[Any], types: str = "df") -> bool:
-    """Whether the kernels can read the matrix as it is."""
-    dtype, flags = x.dtype, x.flags
-    whole = flags.c_contiguous or flags.f_contiguous or all(s % x.itemsize == 0 for s in x.strides)
-    return dtype.char in types and dtype.isnative and flags.aligned and whole
 
 
 def _slices(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:

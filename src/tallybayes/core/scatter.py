@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _native
-from tallybayes.core.batch import Array, Labels
+from tallybayes.core.batch import Array, Labels, is_readable
 from tallybayes.core.equality import ByValue
-from tallybayes.core.kernels import is_readable
 from tallybayes.core.schema import Column, amount, plural
 from tallybayes.core.summaries import EPS, MOST_WEIGHT, Index, Moments, check_numbers, take_back
 from tallybayes.errors import bad_number
