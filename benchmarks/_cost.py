@@ -106,7 +106,11 @@ def file(who: str, path: str) -> Work:
         return partial(bare, Path(path))
     from tallybayes.cli import main
 
-    return partial(main, ["train", path, "--target", "label", "--quiet", "-o", f"{path}.tally"])
+    def train() -> None:
+        if main(["train", path, "--target", "label", "--quiet", "-o", f"{path}.tally"]):
+            sys.exit("train failed")
+
+    return train
 
 
 def _named(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
